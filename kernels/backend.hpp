@@ -88,12 +88,12 @@ struct EvenSample {
 };
 
 /// All that lacuna computes on the elements of buffers, by one kind of loop. No step looks into the data of a call in
-/// any other way. Dtypes must be floating-point, except where a function says that it takes all. No function allocates
-/// or throws. Results go to memory, not into a return value. A function whose result goes to the host's memory returns
-/// when the result is there; another one may return before it has computed. Lists of views, and the addresses of their
-/// indexes, are read on the host. Results of a few numbers may go to the host's memory, and so may those of histogram,
-/// sample_places, sample_magnitudes and count_magnitudes, which are for control tables. Thread rule: any thread, and
-/// several at the same time.
+/// any other way. Dtypes must be floating-point, except where a function says that it takes integers too or all dtypes.
+/// No function allocates or throws. Results go to memory, not into a return value. A function whose result goes to the
+/// host's memory returns when the result is there; another one may return before it has computed. Lists of views, and
+/// the addresses of their indexes, are read on the host. Results of a few numbers may go to the host's memory, and so
+/// may those of histogram, sample_places, sample_magnitudes and count_magnitudes, which are for control tables. Thread
+/// rule: any thread, and several at the same time.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -107,12 +107,13 @@ class Backend {
   /// the accumulation type (f32 for f32 and the 16-bit types, f64 for f64), and then rounded once to the dtype.
   /// Integers wrap around and are not scaled. Avg is the same as Sum: the scale divides. Min and Max are IEEE 754-2019
   /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them. This
-  /// function, clear() and copy() take all dtypes.
+  /// function takes all dtypes that define the reduction, but not Own; only floating-point elements are scaled. clear()
+  /// and copy() take all dtypes.
   virtual void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const = 0;
   /// out[i] = 0.
   virtual void clear(Target out) const = 0;
-  /// out[i] = round(in[i] scaled), scaled in the accumulation type. With a scale of one, and for integers, it is a
-  /// copy. `out` and `in` are the same or disjoint. For a copy they may also overlap.
+  /// out[i] = round(in[i] scaled), scaled in the accumulation type. With a scale of one, and for all but floating-point
+  /// dtypes, it is a copy. `out` and `in` are the same or disjoint. For a copy they may also overlap.
   virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
   /// *sum = the sum of (scale * element)^power over all elements, in f64. `power` is 1 or 2. The order of the additions
   /// depends on the count only.
@@ -166,7 +167,7 @@ class Backend {
   virtual void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const = 0;
   /// Looks at `samples` elements that are spread evenly over `from`, at boundary(i, from.count, samples), rounded to
   /// f32. bins[b] += how many of them are numbers whose exponent and first two bits of the mantissa are b. There are
-  /// magnitude_bins bins. Takes all dtypes.
+  /// magnitude_bins bins. Takes integers too.
   virtual void count_magnitudes(Source from, std::size_t samples, std::uint32_t* bins) const = 0;
   static constexpr std::size_t magnitude_bins = 1024;
 
@@ -216,7 +217,7 @@ class Backend {
   /// bits. A block has block_places places.
   virtual void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const = 0;
 
-  // These work on blocks of arrays, of all dtypes. Maps and ranks are control tables or data.
+  // These work on blocks of arrays, also of integers. Maps and ranks are control tables or data.
 
   /// Writes a map of the grid's blocks. A block's bit is 1 if one of its elements has a bit that is not 0, or, with a
   /// cut, if one has a magnitude above that of the cut. Only floating-point elements have magnitudes. A block with -0

@@ -153,15 +153,6 @@ struct ClearBlocks {
   }
 };
 
-/// Calls visit(T()) with the unsigned integer of so many bytes.
-template <class Visit>
-void with_word(std::size_t bytes, const Visit& visit) {
-  if (bytes == 1) return visit(std::uint8_t{});
-  if (bytes == 2) return visit(std::uint16_t{});
-  if (bytes == 4) return visit(std::uint32_t{});
-  visit(std::uint64_t{});
-}
-
 /// Sources as functors carry them, because a device can't read the caller's array.
 template <std::size_t most>
 struct SourceTable {
@@ -252,7 +243,7 @@ struct ReduceBlocks {
 
 template <class T, class Operation, class Sources>
 void reduce_blocks_of(const Sources& table, const ReduceBlocksCall& call) {
-  using Kernel = ReduceBlocks<T, Operation, Sources>;
+  using Kernel = ReduceBlocks<TakenAs<T, Operation>, Operation, Sources>;
   const std::size_t count = call.grid.count();
   Space::for_teams(count, Kernel::most * sizeof(typename Kernel::Held),
                    Kernel{table, {call.result, count}, call.grid, call.out, call.scale});
@@ -270,6 +261,8 @@ void reduce_blocks_as(const Sources& table, const ReduceBlocksCall& call) {
       return reduce_blocks_of<T, MaximumOf>(table, call);
     case Reduction::Prod:
       return reduce_blocks_of<T, ProductOf>(table, call);
+    case Reduction::Own:
+      break;  // methods do not take it
   }
 }
 

@@ -3,14 +3,16 @@
 namespace lacuna::kernels {
 
 double load_number(Dtype dtype, const std::byte* array, std::size_t i) {
-  return with_element(dtype, [&]<class T>(Element<T>) {
+  double number = 0;
+  with_element(dtype, [&]<class T>(Element<T>) {
     const T element = load<T>(array, i);
     if constexpr (is_integer_element<T>) {
-      return static_cast<double>(element);
+      number = static_cast<double>(element);
     } else {
-      return static_cast<double>(widen(element));
+      number = static_cast<double>(widen(element));
     }
   });
+  return number;
 }
 
 double number_of_magnitude(Dtype dtype, std::uint64_t magnitude) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Kokkos_Macros.hpp>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/float16.hpp"
+#include "runtime/values/located.hpp"
 
 /// The type of the elements of each Dtype, and how elements are read, written and computed with.
 namespace lacuna::kernels {
@@ -34,9 +36,10 @@ KOKKOS_INLINE_FUNCTION float widen(float value) { return value; }
 KOKKOS_INLINE_FUNCTION double widen(double value) { return value; }
 KOKKOS_INLINE_FUNCTION float widen(bf16 value) { return to_float(value); }
 KOKKOS_INLINE_FUNCTION float widen(f16 value) { return to_float(value); }
-KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::int32_t value) { return static_cast<std::uint32_t>(value); }
-KOKKOS_INLINE_FUNCTION std::uint64_t widen(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::uint8_t value) { return value; }
+template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+KOKKOS_INLINE_FUNCTION auto widen(T value) {
+  return static_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>(value);
+}
 
 /// The type in which elements of T are computed.
 template <class T>
@@ -58,38 +61,45 @@ KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
 template <class T>
 struct Element {};
 
-/// Returns visit(Element<T>()), with the type T of this dtype's elements: float, double, bf16, f16 or an integer of the
-/// same size. This is the only switch over dtypes. It stands outside of the loops, which the visitor has.
+/// Calls visit(Element<T>()), with the type T of this dtype's elements, if these are of a kind that `takes(kind)`
+/// allows. For others it does nothing, and `visit` need not compile with them. This is the only switch over dtypes. It
+/// stands outside of the loops, which the visitor has.
+template <class Takes, class Visit>
+void with_element_of(Dtype dtype, Takes, const Visit& visit) {
+  switch (dtype) {
+#define LACUNA_DTYPE(enumerator, number, name, bytes, holds, type)            \
+  case Dtype::enumerator:                                                     \
+    if constexpr (Takes()(ElementKind::holds)) return visit(Element<type>()); \
+    break;
+#include "runtime/values/dtypes.def"
+#undef LACUNA_DTYPE
+  }
+}
+
+/// Calls visit(Element<T>()) if the elements are real numbers: float, double, bf16, f16 or an integer of the same size.
 ///
 ///     with_element(dtype, [&]<class T>(Element<T>) { dispatch(count, SomeKernel<T>{out, in}); });
 template <class Visit>
-decltype(auto) with_element(Dtype dtype, const Visit& visit) {
-  switch (dtype) {
-    case Dtype::F32:
-      return visit(Element<float>());
-    case Dtype::F64:
-      return visit(Element<double>());
-    case Dtype::BF16:
-      return visit(Element<bf16>());
-    case Dtype::F16:
-      return visit(Element<f16>());
-    case Dtype::I32:
-      return visit(Element<std::int32_t>());
-    case Dtype::I64:
-      return visit(Element<std::int64_t>());
-    case Dtype::U8:
-      break;
-  }
-  return visit(Element<std::uint8_t>());
+void with_element(Dtype dtype, const Visit& visit) {
+  with_element_of(
+      dtype, [](ElementKind kind) { return kind == ElementKind::Floating || kind == ElementKind::Integer; }, visit);
 }
 
 /// Calls visit(Element<T>()) if the elements are floating-point. For integers it does nothing, and `visit` need not
 /// compile with them.
 template <class Visit>
 void with_floating_element(Dtype dtype, const Visit& visit) {
-  with_element(dtype, [&]<class T>(Element<T> element) {
-    if constexpr (!is_integer_element<T>) visit(element);
-  });
+  with_element_of(
+      dtype, [](ElementKind kind) { return kind == ElementKind::Floating; }, visit);
+}
+
+/// Calls visit(T()) with the unsigned integer of so many bytes, or with the longest one if there is none.
+template <class Visit>
+void with_word(std::size_t bytes, const Visit& visit) {
+  if (bytes == 1) return visit(std::uint8_t{});
+  if (bytes == 2) return visit(std::uint16_t{});
+  if (bytes == 4) return visit(std::uint32_t{});
+  visit(std::uint64_t{});
 }
 
 /// The largest magnitude of a floating-point element (kernels::Cut) whose number is at most `number`, which must not be
@@ -98,7 +108,7 @@ std::uint64_t magnitude_of(Dtype dtype, double number);
 /// The number for which a magnitude stands. It runs on the host.
 double number_of_magnitude(Dtype dtype, std::uint64_t magnitude);
 
-/// Element i of an array, as a number. It runs on the host.
+/// Element i of an array of real numbers, as a number. It runs on the host.
 double load_number(Dtype dtype, const std::byte* array, std::size_t i);
 
 }  // namespace lacuna::kernels

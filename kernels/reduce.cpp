@@ -1,5 +1,7 @@
 #include "kernels/reduce.hpp"
 
+#include <complex>
+
 #include "kernels/space_backend.hpp"
 
 namespace lacuna::kernels {
@@ -13,6 +15,11 @@ struct Operands {
 };
 
 template <class T, class Operation>
+void reduce_unscaled(const Operands& on) {
+  Space::for_each(on.count, ReduceKernel<TakenAs<T, Operation>, Operation, false>{on.out, on.a, on.b});
+}
+
+template <class T, class Operation>
 void reduce_by(Scale scale, const Operands& on) {
   using Wide = WideOf<T>;
   if constexpr (!is_integer_element<T>) {
@@ -23,7 +30,7 @@ void reduce_by(Scale scale, const Operands& on) {
       return;
     }
   }
-  Space::for_each(on.count, ReduceKernel<T, Operation, false>{on.out, on.a, on.b, Wide{1}, Wide{1}});
+  reduce_unscaled<T, Operation>(on);
 }
 
 template <class T>
@@ -38,7 +45,21 @@ void reduce_as(Reduction reduction, Scale scale, const Operands& on) {
       return reduce_by<T, MaximumOf>(scale, on);
     case Reduction::Prod:
       return reduce_by<T, ProductOf>(scale, on);
+    case Reduction::Own:
+      break;  // the program computes it
   }
+}
+
+template <class T>
+void reduce_complex(Element<std::complex<T>>, Reduction reduction, const Operands& on) {
+  if (reduction == Reduction::Sum) return reduce_unscaled<ComplexElement<T>, SumOf>(on);
+  if (reduction == Reduction::Prod) reduce_unscaled<ComplexElement<T>, ProductOf>(on);
+}
+
+template <class T>
+void reduce_located(Element<Located<T>>, Reduction reduction, const Operands& on) {
+  if (reduction == Reduction::Min) return reduce_unscaled<LocatedElement<T>, MinimumOf>(on);
+  if (reduction == Reduction::Max) reduce_unscaled<LocatedElement<T>, MaximumOf>(on);
 }
 
 template <class T>
@@ -60,10 +81,16 @@ struct ClearKernel {
 void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const {
   const Operands on{out.data, a, b, out.count};
   with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
+  with_element_of(
+      out.dtype, [](ElementKind kind) { return kind == ElementKind::Complex; },
+      [&](auto element) { reduce_complex(element, reduction, on); });
+  with_element_of(
+      out.dtype, [](ElementKind kind) { return kind == ElementKind::Located; },
+      [&](auto element) { reduce_located(element, reduction, on); });
 }
 
 void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
-  if (scale.is_one() || is_integer(out.dtype)) {
+  if (scale.is_one() || !is_floating(out.dtype)) {
     if (out.data != in && out.count != 0) Space::move(out.data, in, out.count * size_of(out.dtype));
     return;
   }
@@ -71,7 +98,9 @@ void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
 }
 
 void SpaceBackend::clear(Target out) const {
-  with_element(out.dtype, [&]<class T>(Element<T>) { Space::for_each(out.count, ClearKernel<T>{out.data}); });
+  const std::size_t bytes = out.count * size_of(out.dtype);
+  with_word(size_of(out.dtype),
+            [&]<class Word>(Word) { Space::for_each(bytes / sizeof(Word), ClearKernel<Word>{out.data}); });
 }
 
 }  // namespace lacuna::kernels

@@ -146,9 +146,16 @@ Status takes_no_entries(const Call& call, const Algorithm& algorithm) {
                                              to_string(call.collective), algorithm.name, names)};
 }
 
+Status takes_real_numbers_only(const Method& method, Dtype dtype) {
+  std::string names;
+  for (Dtype real : real_dtypes) names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(real));
+  return {Code::InvalidArgument, fmt::format("{} of {}: methods take only {}", method.name, to_string(dtype), names)};
+}
+
 /// Returns the algorithm, unless the call is refused.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
+    if (!is_real(call.dtype)) return takes_real_numbers_only(*method, call.dtype);
     if (Status valid = method->check ? method->check(call, algorithm, hosts) : Status(); !valid) return valid;
     if (Status valid = call.options.method.status(); !valid) return valid;
   } else if (asks_for_method(call)) {

@@ -97,6 +97,16 @@ Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call&
   return read_entries(given, typed);
 }
 
+/// Reads the reduction of the program's own, if the call names one.
+Status read_own(const lacuna_call& given, lacuna::Call& call) {
+  if (call.reduction != lacuna::Reduction::Own) return {};
+  lacuna_own_reduction own = LACUNA_OWN_REDUCTION_INIT;
+  if (!given.own) return null_argument("own");
+  if (Status valid = read(given.own, own); !valid) return valid;
+  call.own = {.function = own.function, .context = own.context, .id = own.id};
+  return {};
+}
+
 /// Fills a call from its description.
 Status read_call(const lacuna::Communicator& communicator, const lacuna_call* given, lacuna::TypedCall& typed) {
   lacuna_call value = LACUNA_CALL_INIT;
@@ -106,8 +116,9 @@ Status read_call(const lacuna::Communicator& communicator, const lacuna_call* gi
   lacuna::Call& call = typed.call;
   call.collective = static_cast<Collective>(value.collective);
   if (lacuna::traits_of(call.collective).reduces) {
-    if (Status valid = check_range("reduction", value.reduction, LACUNA_PROD); !valid) return valid;
+    if (Status valid = check_range("reduction", value.reduction, LACUNA_OWN); !valid) return valid;
     call.reduction = static_cast<lacuna::Reduction>(value.reduction);
+    if (Status valid = read_own(value, call); !valid) return valid;
   }
   if (lacuna::has_root(call.collective)) call.root = value.root;
   return read_buffers(communicator, value, typed);
@@ -161,7 +172,7 @@ Status read_divisions(const lacuna::Communicator& communicator, const Line& line
 lacuna_status carry_out(lacuna_communicator* communicator, Collective collective, const Line& line) {
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");
-    if (Status valid = check_range("dtype", line.dtype, LACUNA_U8); !valid) return valid;
+    if (Status valid = check_dtype(line.dtype); !valid) return valid;
     if (Status valid = check_range("reduction", line.reduction, LACUNA_PROD); !valid) return valid;
     lacuna::Call call{.collective = collective,
                       .input = line.input,

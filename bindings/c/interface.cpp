@@ -74,8 +74,8 @@ Status read_options(const lacuna_options* given, Options& options) {
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value) {
   if (!given) return null_argument(name);
   if (Status valid = read(given, value); !valid) return valid;
-  if (Status valid = check_range("dtype", value.dtype, LACUNA_U8); !valid) return valid;
-  return check_range("memory", value.memory, LACUNA_CUDA_MANAGED);
+  if (Status valid = check_dtype(value.dtype); !valid) return valid;
+  return check_range("memory", value.memory, LACUNA_MEMORY_CUDA_MANAGED);
 }
 
 Memory memory_of(const lacuna_buffer& buffer) {

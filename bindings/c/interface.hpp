@@ -76,6 +76,7 @@ Status read(const T* given, T& value) {
 }
 
 Status check_range(const char* what, std::int32_t value, std::int32_t most);
+inline Status check_dtype(std::int32_t dtype) { return check_range("dtype", dtype, LACUNA_BYTES_64); }
 Status null_argument(const char* what);
 /// Says that memory of the caller has `capacity` bytes or elements where `needed` are written.
 Status too_small(std::size_t capacity, std::size_t needed);

@@ -81,17 +81,98 @@ typedef enum lacuna_dtype {
   LACUNA_F16 = 3,  /**< IEEE 754, 2 bytes */
   LACUNA_I32 = 4,  /**< signed, 4 bytes */
   LACUNA_I64 = 5,  /**< signed, 8 bytes */
-  LACUNA_U8 = 6    /**< unsigned, 1 byte */
+  LACUNA_U8 = 6,   /**< unsigned, 1 byte */
+  LACUNA_I8 = 7,   /**< signed, 1 byte */
+  LACUNA_I16 = 8,  /**< signed, 2 bytes */
+  LACUNA_U16 = 9,  /**< unsigned, 2 bytes */
+  LACUNA_U32 = 10, /**< unsigned, 4 bytes */
+  LACUNA_U64 = 11, /**< unsigned, 8 bytes */
+  LACUNA_C64 = 12, /**< complex: two f32, the real part first, such as float complex; LACUNA_SUM and LACUNA_PROD only */
+  LACUNA_C128 = 13,        /**< complex: two f64; LACUNA_SUM and LACUNA_PROD only */
+  LACUNA_LOCATED_F32 = 14, /**< lacuna_located_f32; LACUNA_MIN and LACUNA_MAX only, as MPI_MINLOC and MPI_MAXLOC */
+  LACUNA_LOCATED_F64 = 15, /**< lacuna_located_f64 */
+  LACUNA_LOCATED_I32 = 16, /**< lacuna_located_i32 */
+  LACUNA_LOCATED_I64 = 17, /**< lacuna_located_i64 */
+  LACUNA_BYTES_1 = 18,  /**< 1 byte of the program's own; LACUNA_OWN only. So are the following, with 2 to 64 bytes */
+  LACUNA_BYTES_2 = 19,  /**< 2 bytes */
+  LACUNA_BYTES_4 = 20,  /**< 4 bytes */
+  LACUNA_BYTES_8 = 21,  /**< 8 bytes */
+  LACUNA_BYTES_16 = 22, /**< 16 bytes */
+  LACUNA_BYTES_32 = 23, /**< 32 bytes */
+  LACUNA_BYTES_64 = 24  /**< 64 bytes */
 } lacuna_dtype;
+
+/**
+ * A number and where it was found, for LACUNA_MIN and LACUNA_MAX. The result is the least or the largest number
+ * together with its index. Of equal numbers the one with the lowest index wins. A NaN wins over all numbers, -0 is less
+ * than +0, and of several NaNs the one with the lowest index wins. The bytes between a number of 4 bytes and the index
+ * mean nothing.
+ */
+typedef struct lacuna_located_f32 {
+  float value;   /**< what is compared */
+  int64_t index; /**< any number that the program likes, such as a rank or a place */
+} lacuna_located_f32;
+/** The same with an f64. */
+typedef struct lacuna_located_f64 {
+  double value;  /**< what is compared */
+  int64_t index; /**< see lacuna_located_f32 */
+} lacuna_located_f64;
+/** The same with an i32. */
+typedef struct lacuna_located_i32 {
+  int32_t value; /**< what is compared */
+  int64_t index; /**< see lacuna_located_f32 */
+} lacuna_located_i32;
+/** The same with an i64. */
+typedef struct lacuna_located_i64 {
+  int64_t value; /**< what is compared */
+  int64_t index; /**< see lacuna_located_f32 */
+} lacuna_located_i64;
+
+/** An element of LACUNA_BF16: the upper half of a float. */
+typedef struct lacuna_bf16 {
+  uint16_t bits; /**< sign, 8 bits of exponent, 7 of fraction */
+} lacuna_bf16;
+/** An element of LACUNA_F16: IEEE 754 binary16. */
+typedef struct lacuna_f16 {
+  uint16_t bits; /**< sign, 5 bits of exponent, 10 of fraction */
+} lacuna_f16;
 
 /** How the elements of several ranks are combined. */
 typedef enum lacuna_reduction {
-  LACUNA_SUM = 0, /**< their sum */
-  LACUNA_AVG = 1, /**< their mean; floating-point types only */
-  LACUNA_MIN = 2, /**< the least */
-  LACUNA_MAX = 3, /**< the largest */
-  LACUNA_PROD = 4 /**< their product */
+  LACUNA_SUM = 0,  /**< their sum */
+  LACUNA_AVG = 1,  /**< their mean; floating-point types only */
+  LACUNA_MIN = 2,  /**< the least */
+  LACUNA_MAX = 3,  /**< the largest */
+  LACUNA_PROD = 4, /**< their product */
+  LACUNA_OWN = 5   /**< what a function of the program makes of them: lacuna_call.own */
 } lacuna_reduction;
+
+/**
+ * A reduction of the program's own, for elements of LACUNA_BYTES_1 .. LACUNA_BYTES_64: for i in 0 .. count-1, inout[i]
+ * becomes the reduction of inout[i] and in[i]. The arrays are disjoint, aligned to 64 bytes, and belong to the library.
+ * It must be associative and commutative, because the algorithm chooses the order.
+ *
+ * It runs inside of calls of the library, on the thread that makes progress: a thread of the program that waits or
+ * starts a call, or the library's own (LACUNA_THREAD). Several threads may run it at the same time. It must not call
+ * the library, throw, jump out or wait for another rank. It should be quick, because messages of this rank may stand
+ * still meanwhile. It can't fail: a program that needs errors keeps them in its elements.
+ * @param context that of lacuna_own_reduction
+ * @param in      elements that are reduced into those of `inout`
+ * @param inout   elements, each of which becomes a result
+ * @param count   elements of each array
+ */
+typedef void (*lacuna_own_function)(void* context, const void* in, void* inout, size_t count);
+
+/** A reduction of the program's own; see lacuna_own_function. */
+typedef struct lacuna_own_reduction {
+  size_t struct_size;           /**< sizeof(lacuna_own_reduction) */
+  lacuna_own_function function; /**< must not be null */
+  void* context;                /**< what it gets; may differ between ranks, and must live until the call has ended */
+  uint64_t id;                  /**< says which reduction it is: all ranks give the same number, else LACUNA_MISMATCH */
+} lacuna_own_reduction;
+/** No function. */
+#define LACUNA_OWN_REDUCTION_INIT \
+  { sizeof(lacuna_own_reduction), NULL, NULL, 0 }
 
 /** What the ranks do together. lacuna_list_collectives() says what each of them needs. */
 typedef enum lacuna_collective {
@@ -115,9 +196,9 @@ typedef enum lacuna_collective {
 
 /** Where a buffer lies. Only host memory is served today; the others are refused with LACUNA_UNSUPPORTED. */
 typedef enum lacuna_memory_kind {
-  LACUNA_HOST = 0,        /**< ordinary memory */
-  LACUNA_CUDA = 1,        /**< memory of a CUDA device */
-  LACUNA_CUDA_MANAGED = 2 /**< CUDA's managed memory */
+  LACUNA_MEMORY_HOST = 0,        /**< ordinary memory */
+  LACUNA_MEMORY_CUDA = 1,        /**< memory of a CUDA device */
+  LACUNA_MEMORY_CUDA_MANAGED = 2 /**< CUDA's managed memory */
 } lacuna_memory_kind;
 
 /** A call of a higher class overtakes the others at every step and on the wire. */
@@ -215,7 +296,7 @@ typedef struct lacuna_buffer {
 } lacuna_buffer;
 /** A buffer of f32 in host memory without elements. */
 #define LACUNA_BUFFER_INIT \
-  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
+  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_MEMORY_HOST, 0, NULL }
 
 /**
  * Blocks of different lengths in one buffer, one for each rank. Each table has a number for each rank of the
@@ -273,10 +354,11 @@ typedef struct lacuna_call {
   const lacuna_blocks* output_blocks;   /**< of a v form whose output has blocks */
   const lacuna_entries* input_entries;  /**< null: the input holds all elements */
   const lacuna_entries* output_entries; /**< null: the output holds all elements */
+  const lacuna_own_reduction* own;      /**< of LACUNA_OWN, read when the call starts; else it is not looked at */
 } lacuna_call;
 /** A barrier. Else at least collective, input and output must be set. */
 #define LACUNA_CALL_INIT \
-  { sizeof(lacuna_call), LACUNA_BARRIER, LACUNA_SUM, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(lacuna_call), LACUNA_BARRIER, LACUNA_SUM, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Source of random choices, a plain value that the caller owns. All ranks must hold equal ones. A program that saves
@@ -351,6 +433,21 @@ typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user)
  * @param user     passed to the callback
  */
 LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* user);
+/** @} */
+
+/**
+ * @defgroup elements Elements of 16 bits
+ * Any thread may call these functions.
+ * @{
+ */
+/** Rounds to the nearest bf16, and ties to even. What is too large becomes infinity, and NaNs become quiet. */
+LACUNA_EXPORT lacuna_bf16 lacuna_to_bf16(float value);
+/** Rounds to the nearest f16, and ties to even. What is too large becomes infinity, and NaNs become quiet. */
+LACUNA_EXPORT lacuna_f16 lacuna_to_f16(float value);
+/** The float of the same value. */
+LACUNA_EXPORT float lacuna_from_bf16(lacuna_bf16 value);
+/** The float of the same value. */
+LACUNA_EXPORT float lacuna_from_f16(lacuna_f16 value);
 /** @} */
 
 /**

@@ -56,8 +56,19 @@ hid_t file_type(Dtype dtype) {
       return H5T_STD_I64LE;
     case Dtype::U8:
       return H5T_STD_U8LE;
+    case Dtype::I8:
+      return H5T_STD_I8LE;
+    case Dtype::I16:
+      return H5T_STD_I16LE;
+    case Dtype::U16:
+      return H5T_STD_U16LE;
+    case Dtype::U32:
+      return H5T_STD_U32LE;
+    case Dtype::U64:
+      return H5T_STD_U64LE;
+    default:
+      return -1;
   }
-  return -1;
 }
 
 hid_t memory_type(Dtype dtype) {
@@ -75,8 +86,19 @@ hid_t memory_type(Dtype dtype) {
       return H5T_NATIVE_INT64;
     case Dtype::U8:
       return H5T_NATIVE_UINT8;
+    case Dtype::I8:
+      return H5T_NATIVE_INT8;
+    case Dtype::I16:
+      return H5T_NATIVE_INT16;
+    case Dtype::U16:
+      return H5T_NATIVE_UINT16;
+    case Dtype::U32:
+      return H5T_NATIVE_UINT32;
+    case Dtype::U64:
+      return H5T_NATIVE_UINT64;
+    default:
+      return -1;
   }
-  return -1;
 }
 
 Type text_type() {

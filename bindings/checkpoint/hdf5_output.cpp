@@ -115,6 +115,12 @@ void Output::array(const std::string& group, const StateItem& item, std::size_t 
                                                         count_of(item.count, "element")));
     return;
   }
+  if (!is_real(item.dtype)) {
+    status_ = Status(Code::Unsupported, fmt::format("{}: '{}' is of {}; a checkpoint holds floating-point numbers and "
+                                                    "integers, so save its bytes as u8",
+                                                    path_.string(), item.name, to_string(item.dtype)));
+    return;
+  }
   const std::string object = group + "/" + item.name;
   std::vector<hsize_t> extent = {item.count};
   if (columns > 0) extent = {item.count / columns, columns};

@@ -1,98 +1,52 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "bindings/cpp/elements.hpp"
 #include "runtime/values/call.hpp"
-#include "runtime/values/dtype.hpp"
-#include "runtime/values/float16.hpp"
+#include "runtime/values/own_reduction.hpp"
 
 namespace lacuna {
 
-/// The Dtype of each element type that the typed calls take. A program may add a type of its own that has the bits of
-/// one of these, such as another library's half:
+/// How a call reduces: by one of lacuna's reductions, or by one of the program's own.
+struct AnyReduction {
+  AnyReduction(Reduction by = Reduction::Sum) : reduction(by) {}                // NOLINT: implicit by design
+  AnyReduction(const OwnReduction& by) : reduction(Reduction::Own), own(by) {}  // NOLINT: implicit by design
+
+  Reduction reduction;
+  OwnReduction own{};
+};
+
+/// Makes a reduction of the program's own from a function object without captures, for elements of type T whose dtype
+/// is opaque (DtypeOf). combine(a, b) returns the reduction of two elements. OwnFunction says what it may do, and `id`
+/// tells it from others.
 ///
-///     template <>
-///     struct lacuna::DtypeOf<__half> : std::integral_constant<lacuna::Dtype, lacuna::Dtype::F16> {};
-template <class T>
-struct DtypeOf;
-template <>
-struct DtypeOf<float> : std::integral_constant<Dtype, Dtype::F32> {};
-template <>
-struct DtypeOf<double> : std::integral_constant<Dtype, Dtype::F64> {};
-template <>
-struct DtypeOf<bf16> : std::integral_constant<Dtype, Dtype::BF16> {};
-template <>
-struct DtypeOf<f16> : std::integral_constant<Dtype, Dtype::F16> {};
-template <>
-struct DtypeOf<std::int32_t> : std::integral_constant<Dtype, Dtype::I32> {};
-template <>
-struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
-template <>
-struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
+///     const OwnReduction merge = own_reduction<Moments>([](const Moments& a, const Moments& b) { ... }, 1);
+///     Status done = world.call(allreduce(moments, merge));
+template <class T, class Combine>
+requires(Element<T>&& element_kind(DtypeOf<T>::value) == ElementKind::Opaque && std::is_empty_v<Combine>) OwnReduction
+    own_reduction(Combine, std::uint64_t id) {
+  const OwnFunction function = [](void*, const void* in, void* inout, std::size_t count) {
+    const T* const a = static_cast<const T*>(in);
+    T* const b = static_cast<T*>(inout);
+    for (std::size_t i = 0; i < count; ++i) b[i] = Combine()(b[i], a[i]);
+  };
+  return {.function = function, .id = id};
+}
 
-/// The types of elements that buffers can have: those that DtypeOf knows.
-template <class T>
-concept Element = std::is_trivially_copyable_v<T> && requires {
-  DtypeOf<T>::value;
-} && sizeof(T) == size_of(DtypeOf<T>::value);
-
-/// The element type of a buffer.
-template <class Range>
-using ElementOf = std::ranges::range_value_t<Range>;
-
-/// What a typed call can read: elements of type T, or of any element type if T is void. They are in a std::span or
-/// another view, or in a std::vector, a std::array and the like that has a name. A temporary container is refused,
-/// because a call may outlive it.
-template <class Range, class T>
-concept InputOf = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
-    std::ranges::borrowed_range<Range> && Element<ElementOf<Range>> &&
-    (std::is_void_v<T> || std::same_as<T, ElementOf<Range>>);
-
-/// What a typed call can write: whatever it can read, if its elements are not const.
-template <class Range, class T>
-concept OutputOf =
-    InputOf<Range, T> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
-
-template <class T>
-struct SparseInput;
-template <class T>
-struct SparseOutput;
-
-/// The element type of a buffer, also of one that holds entries.
-template <class Buffer>
-struct ElementOfBuffer : std::type_identity<std::ranges::range_value_t<Buffer>> {};
-template <class T>
-struct ElementOfBuffer<SparseInput<T>> : std::type_identity<T> {};
-template <class T>
-struct ElementOfBuffer<SparseOutput<T>> : std::type_identity<T> {};
-
-template <class Buffer>
-inline constexpr bool is_sparse_input = false;
-template <class T>
-inline constexpr bool is_sparse_input<SparseInput<T>> = true;
-template <class Buffer>
-inline constexpr bool is_sparse_output = false;
-template <class T>
-inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
-
-/// Has the buffer elements of this type? Void stands for any type.
-template <class Buffer, class T>
-inline constexpr bool has_elements_of = std::is_void_v<T> || std::is_same_v<typename ElementOfBuffer<Buffer>::type, T>;
-
-/// What an allreduce, reduce_scatter or allgather can read and write: elements (InputOf, OutputOf) or entries.
-template <class Buffer, class T>
-concept AnyInputOf = InputOf<Buffer, T> ||
-    (is_sparse_input<std::remove_cvref_t<Buffer>>&& has_elements_of<std::remove_cvref_t<Buffer>, T>);
-template <class Buffer, class T>
-concept AnyOutputOf = OutputOf<Buffer, T> ||
-    (is_sparse_output<std::remove_cvref_t<Buffer>>&& has_elements_of<std::remove_cvref_t<Buffer>, T>);
+/// Can the argument be a buffer, or is it one of those that follow the buffers of a call?
+template <class Argument>
+concept MayBeBuffer = !std::is_convertible_v<Argument, AnyReduction> && !std::is_convertible_v<Argument, Options> &&
+                      !std::is_convertible_v<Argument, Blocks>;
+/// The same, for calls whose buffers are followed by the root. So the output of these calls can't be one integer; give
+/// a std::span of it.
+template <class Argument>
+concept MayBeBufferBeforeRoot = MayBeBuffer<Argument> && !std::is_integral_v<std::remove_cvref_t<Argument>>;
 
 /// How many elements each of these entries has. Throws std::invalid_argument, with the text, if some have more than
 /// others.
@@ -148,7 +102,9 @@ struct SparseOutput {
 ///
 ///     Status done = world.call(allreduce(gradient, gradient, Reduction::Avg));
 ///
-/// The element type is that of the buffers. If it is named, as in allreduce<float>(...), the buffers must have it.
+/// A buffer is one element, or elements in contiguous memory: a std::span, or a std::vector, std::array and the like
+/// that has a name. A temporary container is refused, because a call may outlive it. The element type is that of the
+/// buffers (DtypeOf). If it is named, as in allreduce<float>(...), the buffers must have it.
 /// Lengths that do not fit together are an error of call, start and prepare, and nothing is sent. With tables of blocks
 /// a buffer may be longer than needed. In functions with a `root`, some buffers belong to the root only; other ranks
 /// may pass an empty span for these. Like a Call, a TypedCall owns neither buffers nor tables. To tell these
@@ -168,11 +124,11 @@ struct [[nodiscard]] TypedCall {
 };
 
 /// These functions put a buffer into a TypedCall.
-template <std::ranges::range Range>
-void set_input(TypedCall& typed, Range& input) {
-  const std::span in(input);
+template <class Buffer>
+requires(!is_sparse_input<std::remove_cv_t<Buffer>>) void set_input(TypedCall& typed, Buffer& input) {
+  const auto in = elements_of_buffer(input);
   typed.call.input = in.data();
-  typed.call.dtype = DtypeOf<ElementOf<Range>>::value;
+  typed.call.dtype = DtypeOf<ElementOf<Buffer&>>::value;
   typed.input = in.size();
 }
 template <class T>
@@ -184,9 +140,9 @@ void set_input(TypedCall& typed, const SparseInput<T>& input) {
                               input.entry_length()};
   typed.input = input.length;
 }
-template <std::ranges::range Range>
-void set_output(TypedCall& typed, Range& output) {
-  const std::span out(output);
+template <class Buffer>
+requires(!is_sparse_output<std::remove_cv_t<Buffer>>) void set_output(TypedCall& typed, Buffer& output) {
+  const auto out = elements_of_buffer(output);
   typed.call.output = out.data();
   typed.output = out.size();
 }
@@ -199,218 +155,264 @@ void set_output(TypedCall& typed, const SparseOutput<T>& output) {
   typed.output = output.length;
 }
 
-/// Returns this call on these buffers. The functions below use it.
-template <class Input, class Output>
-TypedCall typed_call(Call call, Input& input, Output& output) {
+/// Returns this call on these buffers, whose elements are of type T unless that is void. The functions below use it.
+template <class T, Buffers takes, class Input, class Output>
+TypedCall typed_call(Call call, Input&& input, Output&& output) {
   TypedCall typed{.call = std::move(call)};
-  set_input(typed, input);
-  set_output(typed, output);
+  constexpr BufferFault fault = fault_of_buffers<T, takes, Input, Output>();
+  if constexpr (accept_buffers<fault>()) {
+    set_input(typed, input);
+    set_output(typed, output);
+  }
   return typed;
 }
 
 /// Returns this call in place, on one buffer.
-template <class Data>
-TypedCall typed_call_in_place(Call call, Data& data) {
-  TypedCall typed = typed_call(std::move(call), data, data);
+template <class T, class Data>
+TypedCall typed_call_in_place(Call call, Data&& data) {
+  TypedCall typed =
+      typed_call<T, Buffers::Elements, Data, Data>(std::move(call), std::forward<Data>(data), std::forward<Data>(data));
   typed.in_place = true;
   return typed;
 }
 
 /// output = the reduction of all inputs. It has equal bits on all ranks.
-template <class T = void, AnyInputOf<T> Input,
-          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
-TypedCall allreduce(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call({.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, input,
-                    output);
+template <class T = void, class Input, MayBeBuffer Output>
+TypedCall allreduce(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::Allreduce,
+                                                    .reduction = reduction.reduction,
+                                                    .options = std::move(options),
+                                                    .own = reduction.own},
+                                                   std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
-template <class T = void, AnyInputOf<T> Input,
-          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
-TypedCall reduce_scatter(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
-                    input, output);
+template <class T = void, class Input, MayBeBuffer Output>
+TypedCall reduce_scatter(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::ReduceScatter,
+                                                    .reduction = reduction.reduction,
+                                                    .options = std::move(options),
+                                                    .own = reduction.own},
+                                                   std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// A reduce_scatter with blocks of different lengths in the input. All ranks give the same counts.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
-TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, Reduction reduction = Reduction::Sum,
+template <class T = void, class Input, MayBeBuffer Output>
+TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, AnyReduction reduction = {},
                           Options options = {}) {
-  return typed_call({.collective = Collective::ReduceScatterv,
-                     .reduction = reduction,
-                     .input_blocks = blocks,
-                     .options = std::move(options)},
-                    input, output);
+  return typed_call<T, Buffers::Elements>({.collective = Collective::ReduceScatterv,
+                                           .reduction = reduction.reduction,
+                                           .input_blocks = blocks,
+                                           .options = std::move(options),
+                                           .own = reduction.own},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// output = the inputs of all ranks, in the order of ranks. output has size() * input.size() elements.
-template <class T = void, AnyInputOf<T> Input,
-          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
-  return typed_call({.collective = Collective::Allgather, .options = std::move(options)}, input, output);
+  return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::Allgather, .options = std::move(options)},
+                                                   std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// An allgather with inputs of different lengths. All ranks give the same counts.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Options options = {}) {
-  return typed_call({.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
-                    input, output);
+  return typed_call<T, Buffers::Elements>(
+      {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
+      std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// data = the root's data, on all ranks.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall broadcast(Data&& data, Rank root = 0, Options options = {}) {
-  return typed_call({.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, data, data);
+  return typed_call<T, Buffers::Elements, Data, Data>(
+      {.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, std::forward<Data>(data),
+      std::forward<Data>(data));
 }
 
 /// On the root, output = the reduction of all inputs.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
-TypedCall reduce(Input&& input, Output&& output, Rank root = 0, Reduction reduction = Reduction::Sum,
-                 Options options = {}) {
-  return typed_call(
-      {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, input,
-      output);
+template <class T = void, class Input, MayBeBufferBeforeRoot Output>
+TypedCall reduce(Input&& input, Output&& output, Rank root = 0, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call<T, Buffers::Elements>({.collective = Collective::Reduce,
+                                           .reduction = reduction.reduction,
+                                           .root = root,
+                                           .options = std::move(options),
+                                           .own = reduction.own},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// On the root, output = the inputs of all ranks, in the order of ranks. It has size() * input.size() elements.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBufferBeforeRoot Output>
 TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
-  return typed_call({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output);
+  return typed_call<T, Buffers::Elements>(
+      {.collective = Collective::Gather, .root = root, .options = std::move(options)}, std::forward<Input>(input),
+      std::forward<Output>(output));
 }
 
 /// A gather with inputs of different lengths. Only the root's blocks count. With `received` in them, the root need not
 /// know the lengths.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank root = 0, Options options = {}) {
-  return typed_call(
-      {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)}, input,
-      output);
+  return typed_call<T, Buffers::Elements>(
+      {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)},
+      std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// output = block `rank` of the root's input, which has size() * output.size() elements.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBufferBeforeRoot Output>
 TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
-  return typed_call({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output);
+  return typed_call<T, Buffers::Elements>(
+      {.collective = Collective::Scatter, .root = root, .options = std::move(options)}, std::forward<Input>(input),
+      std::forward<Output>(output));
 }
 
 /// A scatter with blocks of different lengths. Only the root's blocks count.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank root = 0, Options options = {}) {
-  return typed_call(
-      {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)}, input,
-      output);
+  return typed_call<T, Buffers::Elements>(
+      {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)},
+      std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
-  return typed_call({.collective = Collective::Alltoall, .options = std::move(options)}, input, output);
+  return typed_call<T, Buffers::Elements>({.collective = Collective::Alltoall, .options = std::move(options)},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// An alltoall with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much
 /// the other ranks send to it.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, class Input, MayBeBuffer Output>
 TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, const Blocks& output_blocks,
                     Options options = {}) {
-  return typed_call({.collective = Collective::Alltoallv,
-                     .input_blocks = input_blocks,
-                     .output_blocks = output_blocks,
-                     .options = std::move(options)},
-                    input, output);
+  return typed_call<T, Buffers::Elements>({.collective = Collective::Alltoallv,
+                                           .input_blocks = input_blocks,
+                                           .output_blocks = output_blocks,
+                                           .options = std::move(options)},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
-TypedCall scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)}, input,
-                    output);
+template <class T = void, class Input, MayBeBuffer Output>
+TypedCall scan(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call<T, Buffers::Elements>({.collective = Collective::Scan,
+                                           .reduction = reduction.reduction,
+                                           .options = std::move(options),
+                                           .own = reduction.own},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// output = the reduction of the inputs of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
-TypedCall exclusive_scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
-                    input, output);
+template <class T = void, class Input, MayBeBuffer Output>
+TypedCall exclusive_scan(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call<T, Buffers::Elements>({.collective = Collective::ExclusiveScan,
+                                           .reduction = reduction.reduction,
+                                           .options = std::move(options),
+                                           .own = reduction.own},
+                                          std::forward<Input>(input), std::forward<Output>(output));
 }
 
 // The following functions make calls in place, with one buffer.
 
 /// data = the reduction of the data of all ranks.
-template <class T = void, OutputOf<T> Data>
-TypedCall allreduce(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call_in_place(
-      {.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, data);
+template <class T = void, class Data>
+TypedCall allreduce(Data&& data, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::Allreduce,
+                                 .reduction = reduction.reduction,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// Block `rank` of data = block `rank` of the reduction of all data. The other blocks stay as they are, or hold partial
 /// sums.
-template <class T = void, OutputOf<T> Data>
-TypedCall reduce_scatter(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call_in_place(
-      {.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)}, data);
+template <class T = void, class Data>
+TypedCall reduce_scatter(Data&& data, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::ReduceScatter,
+                                 .reduction = reduction.reduction,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// A reduce_scatter with blocks of different lengths.
-template <class T = void, OutputOf<T> Data>
-TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, Reduction reduction = Reduction::Sum,
-                          Options options = {}) {
-  return typed_call_in_place({.collective = Collective::ReduceScatterv,
-                              .reduction = reduction,
-                              .input_blocks = blocks,
-                              .options = std::move(options)},
-                             data);
+template <class T = void, class Data>
+TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::ReduceScatterv,
+                                 .reduction = reduction.reduction,
+                                 .input_blocks = blocks,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// data = block r of each rank r.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall allgather(Data&& data, Options options = {}) {
-  return typed_call_in_place({.collective = Collective::Allgather, .options = std::move(options)}, data);
+  return typed_call_in_place<T>({.collective = Collective::Allgather, .options = std::move(options)},
+                                std::forward<Data>(data));
 }
 
 /// An allgather with blocks of different lengths.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall allgatherv(Data&& data, const Blocks& blocks, Options options = {}) {
-  return typed_call_in_place(
-      {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)}, data);
+  return typed_call_in_place<T>(
+      {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
+      std::forward<Data>(data));
 }
 
 /// On the root, data = the reduction of the data of all ranks.
-template <class T = void, OutputOf<T> Data>
-TypedCall reduce(Data&& data, Rank root = 0, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call_in_place(
-      {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, data);
+template <class T = void, class Data>
+TypedCall reduce(Data&& data, Rank root = 0, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::Reduce,
+                                 .reduction = reduction.reduction,
+                                 .root = root,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// On the root, data = block r of each rank r. On other ranks data is that block.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall gather(Data&& data, Rank root = 0, Options options = {}) {
-  return typed_call_in_place({.collective = Collective::Gather, .root = root, .options = std::move(options)}, data);
+  return typed_call_in_place<T>({.collective = Collective::Gather, .root = root, .options = std::move(options)},
+                                std::forward<Data>(data));
 }
 
 /// On the root, data has a block for each rank, and stays. On other ranks data = block `rank` of it.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall scatter(Data&& data, Rank root = 0, Options options = {}) {
-  return typed_call_in_place({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, data);
+  return typed_call_in_place<T>({.collective = Collective::Scatter, .root = root, .options = std::move(options)},
+                                std::forward<Data>(data));
 }
 
 /// Block i of data = block `rank` of rank i's data.
-template <class T = void, OutputOf<T> Data>
+template <class T = void, class Data>
 TypedCall alltoall(Data&& data, Options options = {}) {
-  return typed_call_in_place({.collective = Collective::Alltoall, .options = std::move(options)}, data);
+  return typed_call_in_place<T>({.collective = Collective::Alltoall, .options = std::move(options)},
+                                std::forward<Data>(data));
 }
 
 /// data = the reduction of the data of ranks 0 .. rank. Avg is refused.
-template <class T = void, OutputOf<T> Data>
-TypedCall scan(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call_in_place({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)},
-                             data);
+template <class T = void, class Data>
+TypedCall scan(Data&& data, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::Scan,
+                                 .reduction = reduction.reduction,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// data = the reduction of the data of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
-template <class T = void, OutputOf<T> Data>
-TypedCall exclusive_scan(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
-  return typed_call_in_place(
-      {.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)}, data);
+template <class T = void, class Data>
+TypedCall exclusive_scan(Data&& data, AnyReduction reduction = {}, Options options = {}) {
+  return typed_call_in_place<T>({.collective = Collective::ExclusiveScan,
+                                 .reduction = reduction.reduction,
+                                 .options = std::move(options),
+                                 .own = reduction.own},
+                                std::forward<Data>(data));
 }
 
 /// Ends after all ranks have called it.

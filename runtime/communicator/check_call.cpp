@@ -1,10 +1,13 @@
 #include "runtime/communicator/check_call.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/method/method.hpp"
 #include "runtime/values/count_of.hpp"
@@ -165,6 +168,33 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   return {};
 }
 
+/// The reductions that a call of this collective and type may name, as a text.
+std::string reductions_of(const Call& call) {
+  std::vector<std::string_view> names;
+  for (Reduction reduction : all_reductions) {
+    if (takes(call.collective, call.dtype, reduction)) names.push_back(to_string(reduction));
+  }
+  if (names.empty()) return fmt::format("only {}, a reduction of the program", to_string(Reduction::Own));
+  const std::string_view last = names.back();
+  names.pop_back();
+  return names.empty() ? std::string(last) : fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
+
+Status check_reduction(const Call& call) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  if (!traits.reduces) return {};
+  if (!defines(call.dtype, call.reduction)) {
+    return {Code::InvalidArgument, fmt::format("{} of {} is not defined; {} takes {}", to_string(call.reduction),
+                                               to_string(call.dtype), to_string(call.dtype), reductions_of(call))};
+  }
+  if (!takes(call.collective, call.dtype, call.reduction)) {
+    return {Code::InvalidArgument,
+            fmt::format("{} has no {}; it takes {}", traits.name, to_string(call.reduction), reductions_of(call))};
+  }
+  if (call.reduction != Reduction::Own || call.own.function) return {};
+  return {Code::InvalidArgument, fmt::format("{} of a reduction of the program: its function is null", traits.name)};
+}
+
 }  // namespace
 
 bool is_in_place(const Call& call, Rank rank) {
@@ -182,13 +212,7 @@ Status check_call(const Call& call, Rank rank, Rank size) {
   if (has_root(call.collective) && (call.root < 0 || call.root >= size)) {
     return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", call.root, size - 1)};
   }
-  if (!takes(call.collective, call.dtype, call.reduction)) {
-    const CollectiveTraits& traits = traits_of(call.collective);
-    return {Code::InvalidArgument,
-            traits.averages
-                ? fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))
-                : fmt::format("{} has no avg; it takes sum, min, max or prod", traits.name)};
-  }
+  if (Status valid = check_reduction(call); !valid) return valid;
   if (Status valid = has_tables(call.collective) ? check_tables(call, rank, size) : Status(); !valid) return valid;
   return check_buffers(call, rank, size);
 }

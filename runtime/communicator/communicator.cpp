@@ -150,6 +150,7 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.count = call.count;
   run.call.dtype = call.dtype;
   run.call.reduction = call.reduction;
+  run.call.own = call.own;
   run.call.root = call.root;
   run.call.input_entries = call.input_entries;
   run.call.output_entries = call.output_entries;

@@ -20,6 +20,7 @@ AgreedCall agreed_call(const CollectiveRun& run) {
                     .parts = run.parts,
                     .dtype = call.dtype};
   if (traits.reduces) agreed.reduction = call.reduction;
+  if (agreed.reduction == Reduction::Own) agreed.own = call.own.id;
   if (has_root(call.collective)) agreed.root = call.root;
   return agreed;
 }
@@ -90,6 +91,7 @@ void add(Digest& digest, const AgreedCall& call) {
       .add(word(call.algorithm->collective) | word(call.dtype) << 8 | word(call.reduction) << 16 |
            word(call.parts) << 24 | word(call.root) << 40)
       .add(call.table);
+  if (call.reduction == Reduction::Own) digest.add(call.own);
 }
 
 void add(Digest& digest, const AgreedMethod& method) {
@@ -106,6 +108,7 @@ std::string text_of(const AgreedCall& call) {
   if (traits.lengths == Lengths::Equal) text += fmt::format(" count {}", call.count);
   if (traits.lengths == Lengths::Agreed) text += fmt::format(" blocks of {} (table {:016x})", call.count, call.table);
   if (traits.reduces) text += fmt::format(" {}", to_string(call.reduction));
+  if (call.reduction == Reduction::Own) text += fmt::format(" {}", call.own);
   if (has_root(collective)) text += fmt::format(" root {}", call.root);
   if (call.parts > 1) text += fmt::format(" in {} parts", call.parts);
   return text;

@@ -47,6 +47,7 @@ struct AgreedCall {
   Rank root = 0;
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
+  std::uint64_t own = 0;  ///< which reduction of the program's own it is
 };
 
 /// Returns what a run that is about to begin asks for.

@@ -1,6 +1,7 @@
 #include "runtime/engine/compute.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 namespace lacuna::runtime {
@@ -66,6 +67,21 @@ class HostCompute final : public Compute {
   WorkQueue waiting_, ended_;
 };
 
+/// to[i] = a[i] op b[i], by the program's function. The function gets copies, which are aligned, so that it need not
+/// care where the elements lie.
+void reduce_by_program(const OwnReduction& own, const Extent& to, const std::byte* a, const std::byte* b) {
+  alignas(64) std::byte in[own_block_bytes];
+  alignas(64) std::byte inout[own_block_bytes];
+  const std::size_t width = size_of(to.dtype), bytes = to.bytes();
+  for (std::size_t begin = 0; begin < bytes; begin += own_block_bytes) {
+    const std::size_t length = std::min(own_block_bytes, bytes - begin);
+    std::memcpy(inout, a + begin, length);
+    std::memcpy(in, b + begin, length);
+    own.function(own.context, in, inout, length / width);
+    std::memcpy(to.data + begin, inout, length);
+  }
+}
+
 }  // namespace
 
 std::size_t Work::bytes() const {
@@ -78,13 +94,15 @@ std::size_t Work::bytes() const {
 }
 
 void carry_out(const kernels::Backend& backend, const Computation& computation) {
-  const auto& [kind, scale, to, from, local] = computation;
+  const auto& [kind, scale, to, from, local, own] = computation;
   switch (kind) {
     case StepKind::Clear:
       return backend.clear({to.dtype, to.data, to.count});
     case StepKind::Reduce:
+      if (to.reduction == Reduction::Own) return reduce_by_program(own, to, to.data, from.data);
       return backend.reduce(to.reduction, {}, {to.dtype, to.data, to.count}, to.data, from.data);
     case StepKind::ReceiveReduce:
+      if (local.reduction == Reduction::Own) return reduce_by_program(own, to, local.data, from.data);
       return backend.reduce(local.reduction, scale, {to.dtype, to.data, to.count}, local.data, from.data);
     default:  // in a call with tables, the copy of the own block is as long as the shorter side
       return backend.copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);

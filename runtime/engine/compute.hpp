@@ -9,6 +9,7 @@
 #include "kernels/backend.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/graph/graph.hpp"
+#include "runtime/values/own_reduction.hpp"
 #include "runtime/values/scale.hpp"
 #include "runtime/values/status.hpp"
 #include "transports/transport.hpp"
@@ -27,10 +28,11 @@ struct Holder {
 /// What a step that is no kernel computes: a copy, a reduction, a clear, or the end of a receive.
 struct Computation {
   StepKind kind = StepKind::Copy;
-  Scale scale{};   ///< of a copy, and of a receive that reduces
-  Extent to{};     ///< what is written
-  Extent from{};   ///< what is read; a receive reads the bytes that have come
-  Extent local{};  ///< of a receive that reduces: this rank's own term
+  Scale scale{};       ///< of a copy, and of a receive that reduces
+  Extent to{};         ///< what is written
+  Extent from{};       ///< what is read; a receive reads the bytes that have come
+  Extent local{};      ///< of a receive that reduces: this rank's own term
+  OwnReduction own{};  ///< of the reduction Own: what the program computes
 
   std::size_t bytes() const { return to.bytes() + from.bytes() + local.bytes(); }
 };

@@ -42,7 +42,8 @@ void Executor::start_compute(ActivePart& part, StepId id) {
   const Computation what{.kind = step.kind,
                          .scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale(),
                          .to = resolve(part, step.to),
-                         .from = step.reads() ? resolve(part, step.from) : Extent()};
+                         .from = step.reads() ? resolve(part, step.from) : Extent(),
+                         .own = part.run->call.own};
   const Extent &to = what.to, &from = what.from;
   if (step.reads() && (to.dtype != from.dtype || (step.kind == StepKind::Reduce && from.count < to.count))) {
     throw std::length_error(fmt::format("part {} step {}: {} of {} from {} of {}", part.number, id,

@@ -92,6 +92,7 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
       what.to.dtype = what.from.dtype = what.local.dtype;
       what.to.count = what.from.count = what.local.count = bytes.size() / size_of(what.local.dtype);
       what.scale = scale_of(part, step);
+      what.own = part.run->call.own;
     }
     if (compute_->takes(what.bytes())) {
       start_work({&part, id}, what, holder);

@@ -13,6 +13,7 @@
 #include "runtime/values/memory.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
+#include "runtime/values/own_reduction.hpp"
 #include "runtime/values/sampler.hpp"
 
 namespace lacuna {
@@ -76,6 +77,7 @@ struct Call {
   OutputEntries output_entries{};  ///< if given, `output` has room for so many entries
   Memory memory = {};
   Options options = {};
+  OwnReduction own{};  ///< of Reduction::Own: what the program computes
 };
 
 /// The number of elements of a buffer of this call, for a rank that has the buffer.

@@ -178,7 +178,7 @@ constexpr bool writes_output(Collective collective, Rank rank, Rank root) {
 /// Is this reduction defined for the collective? A collective that does not reduce allows all and uses none.
 constexpr bool takes(Collective collective, Dtype dtype, Reduction reduction) {
   const CollectiveTraits& traits = traits_of(collective);
-  return !traits.reduces || reduction != Reduction::Avg || (traits.averages && !is_integer(dtype));
+  return !traits.reduces || (defines(dtype, reduction) && (reduction != Reduction::Avg || traits.averages));
 }
 
 }  // namespace lacuna

@@ -68,6 +68,37 @@ inline void reduce_all(const Backend& on, const Given& given, Results& results) 
   add("copy");
 }
 
+/// Reduces complex and located elements whose parts are the given numbers.
+inline void reduce_compounds(const Backend& on, const Given& given, Results& results) {
+  const auto reduce = [&](Dtype dtype, Reduction reduction, Block a, Block b, std::size_t count) {
+    Block out(count * size_of(dtype), 3);
+    on.reduce(reduction, {}, {dtype, out.data(), count}, a.data(), b.data());
+    return out;
+  };
+  const bool is_long = size_of(given.dtype) == 8;
+  if (!is_integer(given.dtype)) {
+    for (Reduction reduction : {Reduction::Sum, Reduction::Prod}) {
+      const std::size_t pairs = given.count / 2;
+      Block out = reduce(is_long ? Dtype::C128 : Dtype::C64, reduction, given.block(0), given.block(1), pairs);
+      results.emplace_back("complex", comparable(given.dtype, out.data(), 2 * pairs));
+    }
+  }
+  const Dtype located = is_integer(given.dtype) ? (is_long ? Dtype::LocatedI64 : Dtype::LocatedI32)
+                                                : (is_long ? Dtype::LocatedF64 : Dtype::LocatedF32);
+  const auto with_indexes = [&](std::size_t seed) {  // rubbish between a short number and its index
+    Elements words;
+    for (std::uint64_t bits : given.elements(seed)) {
+      words.push_back(is_long ? bits : bits | 0xdeadbeef00000000u);
+      words.push_back(seed == 0 ? 5 : words.size() % 8);
+    }
+    return block_of(Dtype::I64, words, 1 + seed);
+  };
+  for (Reduction reduction : {Reduction::Min, Reduction::Max}) {
+    Block out = reduce(located, reduction, with_indexes(0), with_indexes(1), given.count);
+    results.emplace_back("located", elements_of(Dtype::I64, out.data(), 2 * given.count));
+  }
+}
+
 inline void feed_back_all(const Backend& on, const Given& given, Results& results) {
   for (bool has_velocity : {false, true}) {
     Block residual = given.block(0), velocity = given.block(1), input = given.block(2);

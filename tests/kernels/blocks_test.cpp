@@ -147,7 +147,7 @@ TEST(Blocks, AGridCountsItsBlocksAndKnowsWhereTheyLie) {
 
 TEST(Blocks, ABlockIsFoundIfItHasAnyBit) {
   std::mt19937_64 random(1);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     each_grid([&](const BlockGrid& grid) {
       const CutArray cut = drawn(dtype, grid, 0.4, random);
       Block array = block_of(dtype, cut.array, 1);
@@ -205,7 +205,7 @@ TEST(Blocks, MapsUniteBitByBit) {
 
 TEST(Blocks, TakenBlocksLieOneBehindTheOtherAndArePutBack) {
   std::mt19937_64 random(4);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     each_grid([&](const BlockGrid& grid) {
       const CutArray cut = drawn(dtype, grid, 0.5, random);
       const Map map(cut);
@@ -236,7 +236,7 @@ TEST(Blocks, TakenBlocksLieOneBehindTheOtherAndArePutBack) {
 
 TEST(Blocks, ClearedBlocksAreZeroAndNoOthers) {
   std::mt19937_64 random(5);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     each_grid([&](const BlockGrid& grid) {
       const CutArray cut = drawn(dtype, grid, 0.5, random);
       const Map map(cut);
@@ -317,7 +317,7 @@ void expect_reduced(Dtype dtype, Reduction reduction, std::size_t ranks, const B
 
 TEST(Blocks, ReducedBlocksHaveTheBitsOfAReductionOfWholeArrays) {
   std::mt19937_64 random(6);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     for (Reduction reduction : all_reductions) {
       for (std::size_t ranks : {1u, 2u, 5u}) {
         for (std::size_t length : {1u, 7u, 33u, 513u}) {
@@ -352,7 +352,7 @@ ListedRows drawn_rows(std::size_t count, std::size_t entries, std::mt19937_64& r
 
 TEST(Blocks, RowsOfAListAreAddedInTheirOrderAndRoundedOnce) {
   std::mt19937_64 random(9);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     for (std::size_t length : block_lengths) {
       for (std::size_t count : {0u, 1u, 5u, 40u}) {
         const ListedRows rows = drawn_rows(count, count == 0 ? 0 : 3 * count, random);
@@ -381,7 +381,7 @@ TEST(Blocks, RowsOfAListAreAddedInTheirOrderAndRoundedOnce) {
 }
 
 TEST(Blocks, ARowThatIsAloneKeepsItsBits) {
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     const Elements bits = {std::uint64_t{1} << (8 * size_of(dtype) - 1),
                            (std::uint64_t{1} << (8 * size_of(dtype) - 1)) - 1};
     Block from = block_of(dtype, bits, 1);

@@ -45,7 +45,7 @@ TEST(CountSketch, EachElementHasOneCellInEachRow) {
 
 TEST(CountSketch, TheSketchOfASumIsTheSumOfTheSketches) {
   std::mt19937_64 random(1);
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     for (std::size_t count : {1u, 100u, 1001u}) {
       const SketchShape shape{.seed = count, .rows = 3, .buckets = 11, .block = 5};
       const Bytes map = map_of(Bits((count + 4) / 5, true));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace {
 
 template <class T>
 bool is(Dtype dtype) {
-  return with_element(dtype, []<class Visited>(Element<Visited>) { return std::is_same_v<T, Visited>; });
+  bool same = false;
+  with_element(dtype, [&]<class Visited>(Element<Visited>) { same = std::is_same_v<T, Visited>; });
+  return same;
 }
 
 TEST(Elements, EachDtypeHasItsType) {
@@ -25,10 +28,19 @@ TEST(Elements, EachDtypeHasItsType) {
   EXPECT_TRUE(is<std::int32_t>(Dtype::I32));
   EXPECT_TRUE(is<std::int64_t>(Dtype::I64));
   EXPECT_TRUE(is<std::uint8_t>(Dtype::U8));
+  EXPECT_TRUE(is<std::int8_t>(Dtype::I8));
+  EXPECT_TRUE(is<std::int16_t>(Dtype::I16));
+  EXPECT_TRUE(is<std::uint16_t>(Dtype::U16));
+  EXPECT_TRUE(is<std::uint32_t>(Dtype::U32));
+  EXPECT_TRUE(is<std::uint64_t>(Dtype::U64));
+}
+
+TEST(Elements, NumbersAreThoseOfTheListAndOfTheOrder) {
+  for (std::size_t i = 0; i < all_dtypes.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(all_dtypes[i]), i);
 }
 
 TEST(Elements, TheTypeIsAsLongAsItsDtypeSaysAndAnIntegerIfThatDoes) {
-  for (Dtype dtype : all_dtypes) {
+  for (Dtype dtype : real_dtypes) {
     with_element(dtype, [&]<class T>(Element<T>) {
       EXPECT_EQ(sizeof(T), size_of(dtype)) << to_string(dtype);
       EXPECT_EQ(is_integer_element<T>, is_integer(dtype)) << to_string(dtype);
@@ -38,14 +50,28 @@ TEST(Elements, TheTypeIsAsLongAsItsDtypeSaysAndAnIntegerIfThatDoes) {
 
 TEST(Elements, OnlyFloatingTypesAreVisitedWhereOnlyTheseAreAskedFor) {
   std::vector<Dtype> visited;
-  for (Dtype dtype : all_dtypes) with_floating_element(dtype, [&](auto) { visited.push_back(dtype); });
+  for (Dtype dtype : real_dtypes) with_floating_element(dtype, [&](auto) { visited.push_back(dtype); });
   EXPECT_EQ(visited, (std::vector{Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16}));
 }
 
-TEST(Elements, WhatIsVisitedMayBeReturnedByReference) {
-  double number = 0;
-  auto&& same = with_element(Dtype::F32, [&](auto) -> double& { return number; });
-  EXPECT_EQ(&same, &number);
+TEST(Elements, OnlyRealNumbersAreVisitedWhereNothingElseIsAskedFor) {
+  for (Dtype dtype : all_dtypes) {
+    bool visited = false;
+    with_element(dtype, [&](auto) { visited = true; });
+    EXPECT_EQ(visited, is_real(dtype)) << to_string(dtype);
+  }
+}
+
+TEST(Elements, EveryDtypeButTheOpaqueOnesDefinesSomeReductionOfLacuna) {
+  for (Dtype dtype : all_dtypes) {
+    std::string names;
+    for (Reduction reduction : all_reductions) {
+      if (defines(dtype, reduction)) names += std::string(to_string(reduction)) + " ";
+    }
+    const char* const expected[] = {"sum avg min max prod ", "sum min max prod ", "sum prod ", "min max ", ""};
+    EXPECT_EQ(names, expected[static_cast<std::size_t>(element_kind(dtype))]) << to_string(dtype);
+    EXPECT_EQ(defines(dtype, Reduction::Own), element_kind(dtype) == ElementKind::Opaque) << to_string(dtype);
+  }
 }
 
 /// The numbers are those of magnitudes, those between two magnitudes, and those below the least and above the largest.

@@ -120,7 +120,7 @@ std::uint64_t reduce_integers(Reduction reduction, std::uint64_t a_bits, std::ui
     case Reduction::Max:
       return to_bits(static_cast<T>(a < b ? b : a));
     case Reduction::Prod:
-      return to_bits(static_cast<T>(a * b));
+      return to_bits(static_cast<T>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)));
     default:
       return to_bits(static_cast<T>(a + b));
   }
@@ -140,6 +140,16 @@ inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::
       return reduce_integers<std::int64_t>(reduction, a, b);
     case Dtype::U8:
       return reduce_integers<std::uint8_t>(reduction, a, b);
+    case Dtype::I8:
+      return reduce_integers<std::int8_t>(reduction, a, b);
+    case Dtype::I16:
+      return reduce_integers<std::int16_t>(reduction, a, b);
+    case Dtype::U16:
+      return reduce_integers<std::uint16_t>(reduction, a, b);
+    case Dtype::U32:
+      return reduce_integers<std::uint32_t>(reduction, a, b);
+    case Dtype::U64:
+      return reduce_integers<std::uint64_t>(reduction, a, b);
     default:
       return scaled(dtype, accumulated(dtype, combined(reduction, decode(dtype, a), decode(dtype, b))), scale);
   }

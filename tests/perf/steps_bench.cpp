@@ -126,7 +126,7 @@ void reduce(benchmark::State& state) {
 }
 
 void sizes_by_dtype(benchmark::internal::Benchmark* benchmark) {
-  for (const Dtype dtype : all_dtypes) {
+  for (const Dtype dtype : real_dtypes) {
     for (const std::int64_t bytes : {1 << 10, 32 << 10, 1 << 20, 16 << 20, 64 << 20}) {
       benchmark->Args({static_cast<std::int64_t>(dtype), bytes});
     }

@@ -35,7 +35,10 @@ constexpr std::size_t margin = 64;           // bytes around a result that must 
 constexpr std::array kinds = {std::pair(Dtype::F32, Reduction::Sum), std::pair(Dtype::BF16, Reduction::Avg),
                               std::pair(Dtype::F16, Reduction::Sum), std::pair(Dtype::F64, Reduction::Max),
                               std::pair(Dtype::I64, Reduction::Min), std::pair(Dtype::U8, Reduction::Prod),
-                              std::pair(Dtype::I32, Reduction::Sum), std::pair(Dtype::F64, Reduction::Avg)};
+                              std::pair(Dtype::I32, Reduction::Sum), std::pair(Dtype::F64, Reduction::Avg),
+                              std::pair(Dtype::U16, Reduction::Max), std::pair(Dtype::C64, Reduction::Sum),
+                              std::pair(Dtype::I8, Reduction::Sum),  std::pair(Dtype::C128, Reduction::Prod),
+                              std::pair(Dtype::U64, Reduction::Min)};
 
 /// One call with memory of its own, which is unaligned in every second case.
 class Case {

@@ -162,7 +162,7 @@ Case offered(Case what) {
   if (!what.has_tables()) what.shape = Shape::Packed;
   what.told = leaves_lengths(what);
   if (!is_offered(what)) what.skip = 0;
-  if (!is_offered(what)) what.reduction = Reduction::Sum;
+  if (!is_offered(what)) what.reduction = reductions_of(what.dtype).front();
   return what;
 }
 
@@ -218,6 +218,7 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
            .dtype = what.dtype,
            .reduction = what.reduction,
            .root = what.root};
+  if (what.reduction == Reduction::Own) call_.own = sum_of_bytes(what.dtype);
   call_.options.algorithm = what.algorithm->name;
   call_.options.method = method_of(what);
   call_.options.sampler = &sampler;

@@ -1,6 +1,7 @@
 #include "tests/support/oracle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "tests/kernels/oracle.hpp"
@@ -31,30 +32,60 @@ std::int64_t small_value(Reduction reduction, Rank rank, std::uint64_t random) {
   }
 }
 
-std::int64_t value_of(Dtype dtype, Reduction reduction, Rank rank, std::size_t element) {
-  const std::uint64_t random = hash(rank, element);
-  switch (dtype) {
-    case Dtype::U8:
-      return static_cast<std::uint8_t>(random);
-    case Dtype::I32:
-      return static_cast<std::int32_t>(random);
-    case Dtype::I64:
-      return static_cast<std::int64_t>(random);
-    default:
-      return small_value(reduction, rank, random);
-  }
+/// One of (2 + i), i (2 + i), -(2 + i) and -i (2 + i). A product of these has no part that is 0, so that no sign of a
+/// zero depends on the order.
+Oracle::Value complex_factor(std::uint64_t random) {
+  constexpr Oracle::Value factors[] = {{2, 1}, {-1, 2}, {-2, -1}, {1, -2}};
+  return factors[random % 4];
 }
 
-std::int64_t combine(Reduction reduction, std::int64_t a, std::int64_t b) {
+Oracle::Value value_of(Dtype dtype, Reduction reduction, Rank rank, std::size_t element) {
+  const std::uint64_t random = hash(rank, element);
+  switch (element_kind(dtype)) {
+    case ElementKind::Floating:
+      return {small_value(reduction, rank, random)};
+    case ElementKind::Integer: {
+      const auto shift = 64 - 8 * size_of(dtype);  // keeps the low bytes, with the sign of the type
+      const bool is_signed = to_string(dtype).starts_with('i');
+      return {is_signed ? static_cast<std::int64_t>(random << shift) >> shift
+                        : static_cast<std::int64_t>(random << shift >> shift)};
+    }
+    case ElementKind::Complex:
+      if (reduction == Reduction::Prod) return complex_factor(random);
+      return {small_value(reduction, rank, random), small_value(reduction, rank, random >> 32)};
+    case ElementKind::Located:
+      return {small_value(Reduction::Min, rank, random) / 40, static_cast<std::int64_t>(random >> 20) % 7 - 3};
+    case ElementKind::Opaque:
+      break;
+  }
+  return {static_cast<std::int64_t>(random)};
+}
+
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+/// Does a come before b? Of equal ones the one with the lower index does.
+bool is_before(Dtype dtype, const Oracle::Value& a, const Oracle::Value& b, bool largest) {
+  if (a.first == b.first) return a.second <= b.second;
+  const bool is_less = dtype == Dtype::U64 ? static_cast<std::uint64_t>(a.first) < static_cast<std::uint64_t>(b.first)
+                                           : a.first < b.first;
+  return is_less != largest;
+}
+
+Oracle::Value combine(Dtype dtype, Reduction reduction, const Oracle::Value& a, const Oracle::Value& b) {
   switch (reduction) {
     case Reduction::Min:
-      return std::min(a, b);
     case Reduction::Max:
-      return std::max(a, b);
+      return is_before(dtype, a, b, reduction == Reduction::Max) ? a : b;
     case Reduction::Prod:
-      return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+      return {product_of(a.first, b.first) - product_of(a.second, b.second),
+              product_of(a.first, b.second) + product_of(a.second, b.first)};
     default:
-      return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      return {sum_of(a.first, b.first), sum_of(a.second, b.second)};
   }
 }
 
@@ -63,12 +94,45 @@ std::uint64_t bits_of(Dtype dtype, std::int64_t value, double divisor) {
   return oracle::scaled(dtype, static_cast<double>(value), {.divisor = divisor});
 }
 
+/// The type of one of the two numbers of an element.
+Dtype part_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::C64:
+    case Dtype::LocatedF32:
+      return Dtype::F32;
+    case Dtype::C128:
+    case Dtype::LocatedF64:
+      return Dtype::F64;
+    case Dtype::LocatedI32:
+      return Dtype::I32;
+    default:
+      return element_kind(dtype) == ElementKind::Located ? Dtype::I64 : dtype;
+  }
+}
+
+void put(std::uint64_t bits, std::size_t bytes, std::byte* to) { std::memcpy(to, &bits, bytes); }
+
+/// Writes an element that is no real number.
+void write_compound(Dtype dtype, const Oracle::Value& value, std::byte* to) {
+  const std::size_t width = size_of(dtype);
+  if (element_kind(dtype) == ElementKind::Opaque) {  // the bytes are multiples of one, as are those of its sums
+    for (std::size_t i = 0; i < width; ++i)
+      to[i] = static_cast<std::byte>((2 * i + 1) * static_cast<std::uint64_t>(value.first));
+    return;
+  }
+  const Dtype part = part_of(dtype);
+  put(bits_of(part, value.first, 1) & (~std::uint64_t{0} >> (64 - 8 * size_of(part))), 8, to);  // and zeros behind it
+  const bool is_complex = element_kind(dtype) == ElementKind::Complex;
+  put(is_complex ? bits_of(part, value.second, 1) : static_cast<std::uint64_t>(value.second), width / 2,
+      to + width / 2);
+}
+
 }  // namespace
 
 Oracle::Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements)
     : size_(size), dtype_(dtype), reduction_(reduction) {
   const std::size_t width = size_of(dtype);
-  if (!is_integer(dtype)) {
+  if (is_floating(dtype)) {
     const double divisor = reduction == Reduction::Avg ? size : 1;
     for (std::int64_t i = -small_limit; i <= small_limit; ++i) results_.push_back(bits_of(dtype, i, divisor));
   }
@@ -77,38 +141,67 @@ Oracle::Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements
     auto& bytes = inputs_.emplace_back(elements * width);
     for (std::size_t i = 0; i < elements; ++i) {
       values[i] = value_of(dtype, reduction, rank, i);
-      const std::uint64_t bits = bits_of(dtype, values[i], 1);
-      std::memcpy(bytes.data() + i * width, &bits, width);
+      std::byte* const to = bytes.data() + i * width;
+      if (is_real(dtype)) {
+        put(bits_of(dtype, values[i].first, 1), width, to);
+      } else {
+        write_compound(dtype, values[i], to);
+      }
     }
   }
   totals_ = values_[0];
   for (Rank rank = 1; rank < size; ++rank) {
     for (std::size_t i = 0; i < elements; ++i) {
-      totals_[i] = combine(reduction, totals_[i], values_[static_cast<std::size_t>(rank)][i]);
+      totals_[i] = combine(dtype, reduction, totals_[i], values_[static_cast<std::size_t>(rank)][i]);
     }
   }
   reduced_.resize(elements * width);
   for (std::size_t i = 0; i < elements; ++i) write(totals_[i], reduced_.data() + i * width);
 }
 
-void Oracle::write(std::int64_t value, std::byte* to) const {
-  const std::uint64_t bits = is_integer(dtype_) ? static_cast<std::uint64_t>(value)
-                                                : results_.at(static_cast<std::size_t>(value + small_limit));
-  std::memcpy(to, &bits, size_of(dtype_));
+void Oracle::write(const Value& value, std::byte* to) const {
+  if (!is_real(dtype_)) return write_compound(dtype_, value, to);
+  put(is_integer(dtype_) ? static_cast<std::uint64_t>(value.first)
+                         : results_.at(static_cast<std::size_t>(value.first + small_limit)),
+      size_of(dtype_), to);
 }
 
 void Oracle::write_sum_without(const std::vector<Rank>& left_out, std::size_t i, std::byte* to) const {
-  auto sum = static_cast<std::uint64_t>(totals_[i]);
-  for (Rank rank : left_out) sum -= static_cast<std::uint64_t>(values_[static_cast<std::size_t>(rank)][i]);
-  write(static_cast<std::int64_t>(sum), to);
+  auto sum = static_cast<std::uint64_t>(totals_[i].first);
+  for (Rank rank : left_out) sum -= static_cast<std::uint64_t>(values_[static_cast<std::size_t>(rank)][i].first);
+  write({static_cast<std::int64_t>(sum)}, to);
 }
 
 void Oracle::write_prefix(Rank ranks, std::size_t i, std::byte* to) const {
-  std::int64_t value = values_[0][i];
+  Value value = values_[0][i];
   for (Rank rank = 1; rank < ranks; ++rank) {
-    value = combine(reduction_, value, values_[static_cast<std::size_t>(rank)][i]);
+    value = combine(dtype_, reduction_, value, values_[static_cast<std::size_t>(rank)][i]);
   }
   write(value, to);
+}
+
+std::vector<Reduction> reductions_of(Dtype dtype) {
+  std::vector<Reduction> all(all_reductions.begin(), all_reductions.end());
+  all.push_back(Reduction::Own);
+  std::erase_if(all, [&](Reduction reduction) { return !defines(dtype, reduction); });
+  return all;
+}
+
+OwnReduction sum_of_bytes(Dtype dtype) {
+  static constexpr std::array widths = [] {
+    std::array<std::size_t, all_dtypes.size()> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = size_of(all_dtypes[i]);
+    return all;
+  }();
+  const OwnFunction add = [](void* width, const void* in, void* inout, std::size_t count) {
+    const auto* const from = static_cast<const unsigned char*>(in);
+    auto* const to = static_cast<unsigned char*>(inout);
+    for (std::size_t i = 0; i < count * *static_cast<const std::size_t*>(width); ++i) {
+      to[i] = static_cast<unsigned char>(to[i] + from[i]);
+    }
+  };
+  return {
+      .function = add, .context = const_cast<std::size_t*>(&widths[static_cast<std::size_t>(dtype)]), .id = 0x5ca1e};
 }
 
 const Oracle& Oracles::get(Dtype dtype, Reduction reduction) {

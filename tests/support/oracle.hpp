@@ -15,6 +15,12 @@ namespace lacuna::test {
 /// is exactly one right bit pattern for the result, in whatever order the reduction goes. Integer types wrap around.
 class Oracle {
  public:
+  /// An element: a number; the two parts of a complex number; a located number and its index; or, of opaque elements,
+  /// what their bytes are multiples of.
+  struct Value {
+    std::int64_t first = 0, second = 0;
+  };
+
   Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements);
 
   /// The first `elements` elements of one rank's input.
@@ -27,13 +33,13 @@ class Oracle {
   void write_prefix(Rank ranks, std::size_t i, std::byte* to) const;
 
  private:
-  void write(std::int64_t value, std::byte* to) const;
+  void write(const Value& value, std::byte* to) const;
 
   Rank size_;
   Dtype dtype_;
   Reduction reduction_;
-  std::vector<std::vector<std::int64_t>> values_;  // by rank
-  std::vector<std::int64_t> totals_;
+  std::vector<std::vector<Value>> values_;  // by rank
+  std::vector<Value> totals_;
   std::vector<std::vector<std::byte>> inputs_;
   std::vector<std::byte> reduced_;
   std::vector<std::uint64_t> results_;  // the bits of every small integer as a result
@@ -50,6 +56,11 @@ class Oracles {
   std::size_t elements_;
   std::map<std::tuple<Dtype, Reduction>, Oracle> made_;
 };
+
+/// The reductions that a type defines, with that of the program.
+std::vector<Reduction> reductions_of(Dtype dtype);
+/// A reduction of the program's own that adds the bytes of opaque elements, each for itself.
+OwnReduction sum_of_bytes(Dtype dtype);
 
 /// Boundary i of n elements cut evenly into m.
 std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m);

@@ -25,6 +25,18 @@ void put_element(Dtype dtype, std::byte* to, double value) {
       kernels::store(to, 0, kernels::narrow<T>(static_cast<kernels::WideOf<T>>(value)));
     }
   });
+  kernels::with_element_of(
+      dtype, [](ElementKind kind) { return kind == ElementKind::Complex; },
+      [&]<class T>(kernels::Element<T>) { kernels::store(to, 0, T(static_cast<typename T::value_type>(value))); });
+}
+
+/// The number that an element is. Of a complex one it is the real part, because put_element() gives no other.
+double number_at(Dtype dtype, const std::byte* array, std::size_t i) {
+  double number = kernels::load_number(dtype, array, i);
+  kernels::with_element_of(
+      dtype, [](ElementKind kind) { return kind == ElementKind::Complex; },
+      [&]<class T>(kernels::Element<T>) { number = static_cast<double>(kernels::load<T>(array, i).real()); });
+  return number;
 }
 
 /// Returns for how many ranks a sum of at most 7 from each is exact, also if a few further ranks give 1.
@@ -217,12 +229,12 @@ SquaredError squared_error(const PerfResult& result, std::span<const std::byte> 
   if (!has_output(result)) return {};
   const Dtype dtype = result.call.dtype;
   const std::size_t width = size_of(dtype);
-  std::array<std::byte, 8> rounded{};
+  std::array<std::byte, 16> rounded{};
   SquaredError sums;
   for (std::size_t i = 0; i < output.size() / width; ++i) {
     put_element(dtype, rounded.data(), expected_value(result, nullptr, i));
-    const double dense = kernels::load_number(dtype, rounded.data(), 0);
-    const double off = kernels::load_number(dtype, output.data(), i) - dense;
+    const double dense = number_at(dtype, rounded.data(), 0);
+    const double off = number_at(dtype, output.data(), i) - dense;
     sums.off += off * off;
     sums.dense += dense * dense;
   }

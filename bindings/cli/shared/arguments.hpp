@@ -38,7 +38,12 @@ inline std::map<std::string, Priority> priority_names() {
 }
 
 inline auto collective_names() { return names_of<Collective>(all_collectives); }
-inline auto dtype_names() { return names_of<Dtype>(all_dtypes); }
+/// The names of the types with which a program can fill a buffer from numbers: real and complex ones.
+inline auto dtype_names() {
+  std::map<std::string, Dtype> names = names_of<Dtype>(real_dtypes);
+  for (Dtype dtype : {Dtype::C64, Dtype::C128}) names.emplace(to_string(dtype), dtype);
+  return names;
+}
 inline auto reduction_names() { return names_of<Reduction>(all_reductions); }
 
 }  // namespace lacuna::cli

@@ -19,7 +19,7 @@ std::int64_t contributors(Rank size, Rank owner, int skip) {
 
 TEST(SkipRing, WithoutSkippedStepsEqualsTheDenseRingBitForBitUnderAnySeed) {
   for (Rank size : skip_sizes) {
-    for (Dtype dtype : all_dtypes) {
+    for (Dtype dtype : real_dtypes) {
       SkipRig<unsigned char> rig(size);
       std::mt19937 random(static_cast<unsigned>(size));
       for (auto& input : rig.inputs) {

@@ -115,8 +115,9 @@ void bad_arguments(lacuna_communicator* communicator) {
   float data[8] = {0};
   lacuna_buffer one = buffer_of(data, 4), other = buffer_of(data + 4, 4);
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  one.dtype = 7;
-  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is 7", "a wrong dtype");
+  one.dtype = LACUNA_BYTES_64 + 1;
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is 25",
+               "a wrong dtype");
   one.dtype = -1;
   expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is -1", "wrong dtype");
   one.dtype = LACUNA_I32;
@@ -125,14 +126,14 @@ void bad_arguments(lacuna_communicator* communicator) {
   expect_error(execute_allreduce(communicator, &one, &one, LACUNA_AVG, NULL, NULL), bad, "avg of i32",
                "avg of integers");
   one.dtype = LACUNA_F32;
-  expect_error(execute_allreduce(communicator, &one, &one, (lacuna_reduction)5, NULL, NULL), bad, "reduction is 5",
+  expect_error(execute_allreduce(communicator, &one, &one, (lacuna_reduction)6, NULL, NULL), bad, "reduction is 6",
                "a wrong reduction");
   one.memory = 3;
   expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "memory is 3", "wrong memory");
-  one.memory = other.memory = LACUNA_CUDA;
+  one.memory = other.memory = LACUNA_MEMORY_CUDA;
   expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), LACUNA_UNSUPPORTED, "memory",
                "device memory is refused with a reason");
-  one.memory = LACUNA_HOST;
+  one.memory = LACUNA_MEMORY_HOST;
   expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
                "the input lies in host memory, the output in cuda memory; they must lie in one kind", "two memories");
   other = buffer_of(data + 4, 3);

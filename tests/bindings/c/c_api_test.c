@@ -277,6 +277,7 @@ int main(void) {
   requests(communicator);
   prepared_requests(communicator);
   buffers_of_entries(communicator);
+  elements_of_all_types(communicator);
   notifications(communicator);
   methods_refused();
   null_arguments(communicator);

@@ -217,14 +217,27 @@ TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
   EXPECT_EQ(LACUNA_INTERNAL, static_cast<int>(Code::Internal));
   EXPECT_EQ(LACUNA_PEER_FAILED, static_cast<int>(Code::PeerFailed));
   EXPECT_EQ(LACUNA_MISMATCH, static_cast<int>(Code::Mismatch));
-  EXPECT_EQ(LACUNA_U8, static_cast<int>(Dtype::U8));
-  EXPECT_EQ(LACUNA_BF16, static_cast<int>(Dtype::BF16));
   EXPECT_EQ(LACUNA_PROD, static_cast<int>(Reduction::Prod));
-  EXPECT_EQ(LACUNA_CUDA_MANAGED, static_cast<int>(MemoryKind::CudaManaged));
+  EXPECT_EQ(LACUNA_OWN, static_cast<int>(Reduction::Own));
+  EXPECT_EQ(LACUNA_MEMORY_CUDA_MANAGED, static_cast<int>(MemoryKind::CudaManaged));
   EXPECT_EQ(LACUNA_POLICY_NEVER, static_cast<int>(SkipPolicy::Never));
   EXPECT_EQ(LACUNA_POLICY_AUTOMATIC, static_cast<int>(SkipPolicy::Automatic));
   EXPECT_EQ(LACUNA_LOW, static_cast<int>(Priority::Low));
   EXPECT_EQ(LACUNA_THREAD, static_cast<int>(Progress::Thread));
+}
+
+TEST(CApi, ElementTypesHaveTheNumbersOfTheCoresList) {
+  const int numbers[] = {
+      LACUNA_F32,         LACUNA_F64,         LACUNA_BF16,        LACUNA_F16,      LACUNA_I32,
+      LACUNA_I64,         LACUNA_U8,          LACUNA_I8,          LACUNA_I16,      LACUNA_U16,
+      LACUNA_U32,         LACUNA_U64,         LACUNA_C64,         LACUNA_C128,     LACUNA_LOCATED_F32,
+      LACUNA_LOCATED_F64, LACUNA_LOCATED_I32, LACUNA_LOCATED_I64, LACUNA_BYTES_1,  LACUNA_BYTES_2,
+      LACUNA_BYTES_4,     LACUNA_BYTES_8,     LACUNA_BYTES_16,    LACUNA_BYTES_32, LACUNA_BYTES_64};
+  ASSERT_EQ(std::size(numbers), all_dtypes.size());
+  for (std::size_t i = 0; i < all_dtypes.size(); ++i) EXPECT_EQ(numbers[i], static_cast<int>(all_dtypes[i])) << i;
+  EXPECT_EQ(sizeof(lacuna_located_f32), size_of(Dtype::LocatedF32));
+  EXPECT_EQ(offsetof(lacuna_located_f32, index), offsetof(Located<float>, index));
+  EXPECT_EQ(sizeof(lacuna_located_i64), size_of(Dtype::LocatedI64));
 }
 
 TEST(CApi, TheLastErrorIsTheThreadsOwn) {

@@ -31,6 +31,7 @@ void refuses_damaged(unsigned char* bytes, size_t length, lacuna_status (*restor
 void blocks_of_different_lengths(lacuna_communicator* communicator);
 void prepared_requests(lacuna_communicator* communicator);
 void buffers_of_entries(lacuna_communicator* communicator);
+void elements_of_all_types(lacuna_communicator* communicator);
 void skipping_options(lacuna_communicator* communicator);
 void skipping_keeps(lacuna_communicator* communicator);
 void skipping_segments(lacuna_communicator* communicator);

@@ -22,7 +22,7 @@ class OneCRank : public testing::Test {
 /// What a function is given. Most of it is right.
 struct Given {
   Given() {
-    input = {sizeof(lacuna_buffer), in.data(), 4, LACUNA_F32, LACUNA_HOST, 0, nullptr};
+    input = {sizeof(lacuna_buffer), in.data(), 4, LACUNA_F32, LACUNA_MEMORY_HOST, 0, nullptr};
     output = input;
     output.data = out.data();
     blocks.counts = counts.data();

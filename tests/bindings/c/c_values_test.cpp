@@ -37,6 +37,7 @@ std::vector<Function> all_functions() {
                                 &given.blocks,
                                 &given.blocks,
                                 nullptr,
+                                nullptr,
                                 nullptr};
       return lacuna_execute(rank, &call, &given.options, nullptr);
     };
@@ -67,22 +68,22 @@ std::function<bool(const Function&, Given&)> of_buffer(Member member, Value valu
 }
 
 const std::vector<Wrong> wrong = {
-    {"dtype is -1, must be 0 .. 6", of_buffer(&lacuna_buffer::dtype, -1)},
-    {"dtype is 7, must be 0 .. 6", of_buffer(&lacuna_buffer::dtype, 7)},
-    {"dtype is 256, must be 0 .. 6", of_buffer(&lacuna_buffer::dtype, 256)},
+    {"dtype is -1, must be 0 .. 24", of_buffer(&lacuna_buffer::dtype, -1)},
+    {"dtype is 25, must be 0 .. 24", of_buffer(&lacuna_buffer::dtype, 25)},
+    {"dtype is 256, must be 0 .. 24", of_buffer(&lacuna_buffer::dtype, 256)},
     {"memory is -1, must be 0 .. 2", of_buffer(&lacuna_buffer::memory, -1)},
     {"memory is 3, must be 0 .. 2", of_buffer(&lacuna_buffer::memory, 3)},
     {"struct_size", of_buffer(&lacuna_buffer::struct_size, sizeof(lacuna_buffer) + 1)},
     {"struct_size", of_buffer(&lacuna_buffer::struct_size, std::size_t{0})},
     {"struct_size", of_buffer(&lacuna_buffer::struct_size, std::numeric_limits<std::size_t>::max())},
-    {"reduction is -1, must be 0 .. 4",
+    {"reduction is -1, must be 0 .. 5",
      [](const Function& function, Given& given) {
        given.reduction = -1;
        return function.reduces;
      }},
-    {"reduction is 5, must be 0 .. 4",
+    {"reduction is 6, must be 0 .. 5",
      [](const Function& function, Given& given) {
-       given.reduction = 5;
+       given.reduction = 6;
        return function.reduces;
      }},
     {"-1, must be 0 .. 0",
@@ -164,7 +165,7 @@ TEST_F(CValues, EveryFunctionTakesTheLargestAndTheSmallestThatIsAllowed) {
         EXPECT_EQ(function.call(rank_, given), LACUNA_OK) << function.name << ": " << lacuna_last_error();
       }
     }
-    for (const int32_t dtype : {LACUNA_F32, LACUNA_U8}) {
+    for (const int32_t dtype : {LACUNA_F32, LACUNA_U32}) {
       Given given;
       given.input.dtype = given.output.dtype = dtype;
       EXPECT_EQ(function.call(rank_, given), LACUNA_OK) << function.name << ": " << lacuna_last_error();

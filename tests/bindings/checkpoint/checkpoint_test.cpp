@@ -22,7 +22,7 @@ void flip_byte(const std::filesystem::path& path, std::streamoff offset) {
 }
 
 TEST_F(CheckpointTest, EveryDtypeComesBackBitForBit) {
-  for (const Dtype dtype : all_dtypes) {
+  for (const Dtype dtype : real_dtypes) {
     std::vector<std::uint8_t> bytes(1001 * size_of(dtype));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37 + 11);
     const StateItem item{"layer0.weight", dtype, bytes.data(), 1001};

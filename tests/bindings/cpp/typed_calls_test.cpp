@@ -94,7 +94,7 @@ struct DtypeOf<WrongSize> : std::integral_constant<Dtype, Dtype::BF16> {};
 namespace {
 
 static_assert(Element<bf16> && Element<f16> && Element<OtherHalf>);
-static_assert(!Element<WrongSize> && !Element<std::uint16_t> && !Element<char>);
+static_assert(!Element<WrongSize> && !Element<char> && !Element<bool> && !Element<std::string> && !Element<void*>);
 static_assert(to_float(to_bf16(1.0f / 3)) == 0.333984375f && to_float(to_f16(1.0f / 3)) == 0.333251953125f);
 
 TEST_P(TypedCalls, TakeElementsOf16Bits) {
@@ -237,29 +237,36 @@ TEST(TypedCallsOfRanges, TakeElementsAndLengthsFromVectorsArraysAndSpans) {
   EXPECT_EQ(other.output, 5u);
 }
 
+/// What an allreduce of such arguments would say.
 template <class T, class Input, class Output>
-constexpr bool allreduce_takes = requires(Input input, Output output) {
-  allreduce<T>(std::forward<Input>(input), std::forward<Output>(output));
-};
+constexpr BufferFault fault = fault_of_buffers<T, Buffers::ElementsOrEntries, Input, Output>();
 
 TEST(TypedCallsOfRanges, RefuseWhatCannotBeTheirBuffers) {
   using Ints = std::vector<std::int32_t>;
-  static_assert(allreduce_takes<void, const Floats&, Floats&>);
-  static_assert(allreduce_takes<float, const Floats&, std::span<float>>);
-  static_assert(!allreduce_takes<double, Floats&, Floats&>, "elements of another type than the one named");
-  static_assert(!allreduce_takes<void, Ints&, Floats&>, "buffers of different elements");
-  static_assert(allreduce_takes<void, const SparseInput<float>&, const SparseOutput<float>&>);
-  static_assert(!allreduce_takes<void, const SparseInput<double>&, const SparseOutput<float>&>, "entries of others");
-  static_assert(!allreduce_takes<void, const SparseInput<double>&, Floats&>, "entries of others");
-  static_assert(!allreduce_takes<void, const Floats&, const SparseOutput<double>&>, "entries of others");
-  static_assert(!allreduce_takes<double, const SparseInput<float>&, Floats&>,
-                "entries of another type than the one named");
-  static_assert(!allreduce_takes<void, Floats&, const Floats&>, "a constant output");
-  static_assert(!allreduce_takes<void, Floats&, std::span<const float>>, "a constant output");
-  static_assert(!allreduce_takes<void, Floats, Floats&>, "a temporary input");
-  static_assert(!allreduce_takes<void, Floats&, Floats>, "a temporary output");
-  static_assert(!allreduce_takes<void, std::list<float>&, Floats&>, "elements that lie apart");
-  static_assert(!allreduce_takes<void, std::string&, std::string&>, "elements that are no numbers");
+  using F = BufferFault;
+  struct Struct {
+    int member;
+  };
+  static_assert(fault<void, const Floats&, Floats&> == F::None);
+  static_assert(fault<float, const Floats&, std::span<float>> == F::None);
+  static_assert(fault<void, const float&, float&> == F::None && fault<void, float&, std::span<float>> == F::None);
+  static_assert(fault<double, Floats&, Floats&> == F::NotNamed && fault<double, float&, float&> == F::NotNamed);
+  static_assert(fault<void, Ints&, Floats&> == F::Different && fault<void, double&, Floats&> == F::Different);
+  static_assert(fault<void, const SparseInput<float>&, const SparseOutput<float>&> == F::None);
+  static_assert(fault<void, const SparseInput<double>&, const SparseOutput<float>&> == F::Different);
+  static_assert(fault<void, const SparseInput<double>&, Floats&> == F::Different);
+  static_assert(fault<void, const Floats&, const SparseOutput<double>&> == F::Different);
+  static_assert(fault<double, const SparseInput<float>&, Floats&> == F::NotNamed);
+  static_assert(fault<void, Floats&, const Floats&> == F::Constant && fault<void, float&, const float&> == F::Constant);
+  static_assert(fault<void, Floats&, std::span<const float>> == F::Constant);
+  static_assert(fault<void, Floats, Floats&> == F::Temporary && fault<void, float, float&> == F::Temporary);
+  static_assert(fault<void, Floats&, Floats> == F::Temporary);
+  static_assert(fault<void, std::list<float>&, Floats&> == F::Scattered);
+  static_assert(fault<void, std::vector<bool>&, std::vector<bool>&> == F::Scattered);
+  static_assert(fault<void, std::string&, std::string&> == F::Element);
+  static_assert(fault<void, Struct&, Struct&> == F::Element &&
+                fault<void, std::vector<Struct>&, Floats&> == F::Element);
+  static_assert(fault_of_buffers<void, Buffers::Elements, const SparseInput<float>&, Floats&>() == F::Entries);
 }
 
 }  // namespace
