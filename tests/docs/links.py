@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Finds links that lead nowhere: links.py tree FOLDER, or links.py site FOLDER.
 
-`tree` reads README.md, CONTRIBUTING.md and docs/*.md, as they are read in the tree: a link names a file there, an anchor
-a heading, and a path in `backquotes` a file too. `site` reads the pages of the manual's site: a link or picture names a file of the site, an anchor an
-id on its page, and nothing is loaded from the net. Prints a line for each fault, and fails if there is one.
+`tree` reads README.md, CONTRIBUTING.md and docs/*.md, as they are read in the tree: a link names a file there, an
+anchor a heading, and a path in `backquotes` a file too. `site` reads the pages of the manual's site: a link or picture
+names a file of the site, an anchor an id on its page, and nothing is loaded from the net. Prints a line for each fault,
+and fails if there is one.
 """
 
 import re
