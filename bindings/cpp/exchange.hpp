@@ -10,15 +10,20 @@
 namespace lacuna {
 
 /// Returns what is exchanged with one neighbour: it gets all of `out`, and all of `in` is filled by it. One of them may
-/// be empty. Like an Exchange, a Halo does not own its buffers.
+/// be empty. Buffers are those of typed calls (TypedCall). Like an Exchange, a Halo does not own its buffers.
 ///
 ///     const std::vector<Neighbour> sides = grid.neighbours(world.rank());
 ///     Status done = world.call(Exchange{.neighbours = sides, .halos = halos});
-template <class Output, OutputOf<ElementOf<Output>> Input>
-requires InputOf<Output, void> Halo halo(Output&& out, Input&& in) {
-  const std::span to(out);
-  const std::span from(in);
-  return {to.data(), to.size(), from.data(), from.size(), DtypeOf<ElementOf<Output>>::value};
+template <class Out, class In>
+Halo halo(Out&& out, In&& in) {
+  constexpr BufferFault fault = fault_of_buffers<void, Buffers::Elements, Out, In>();
+  if constexpr (accept_buffers<fault>()) {
+    const auto to = elements_of_buffer(out);
+    const auto from = elements_of_buffer(in);
+    return {to.data(), to.size(), from.data(), from.size(), DtypeOf<ElementOf<Out>>::value};
+  } else {
+    return {};
+  }
 }
 
 /// A neighbour exchange that Communicator::prepare has made. It counts as ended until its first start(). Then it is the
