@@ -62,6 +62,7 @@ TEST_P(RequestLists, AListHoldsRequestsOfOneTypeOrPointersToSeveral) {
   Request empty;
   const std::array<Request*, 4> pointers = {&letter.receive, nullptr, &empty, &call};
   EXPECT_TRUE(wait_all(pointers).status);
+  EXPECT_EQ(wait_any(pointers).index, 0u) << "the lowest place that has ended";
   std::array<ReceiveRequest, 2> receives;
   receives[1] = std::move(letter.receive);
   EXPECT_TRUE(wait_all(receives).status);

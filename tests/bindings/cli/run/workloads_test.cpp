@@ -68,5 +68,16 @@ TEST(RunWorkloads, EmbeddingsHaveFieldsWithCategoriesAndRowsWithNumbers) {
   EXPECT_EQ(errors_of("embeddings", "vocabularies = [7]\nwidth = 2\nhidden = []\nshards = \"own\"\n"), "");
 }
 
+TEST(RunWorkloads, AMethodNeedsAWorkloadWithGradients) {
+  EXPECT_NE(
+      errors_of("heat", "", "name = \"topk\"\ndensity = 0.5\n")
+          .find("'name' is 'topk', but the workload averages no gradients on which a method could act: it must be "
+                "'dense'"),
+      std::string::npos);
+  EXPECT_EQ(errors_of("heat", "rows = 9\nperiodic = true\n", "label = \"dense\"\n"), "");
+  EXPECT_NE(errors_of("heat", "process_rows = 3\n").find("process_rows is 3, must divide the number of ranks"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lacuna::cli
