@@ -1,7 +1,8 @@
 # Installs lacuna. All paths are relative, so that the installed tree can be moved. The components are `runtime` (the
 # shared libraries), `development` (headers under include/lacuna, a CMake package and pkg-config files), `tools` (the
-# command, with its manual pages and its completion for bash) and `doc`. kernels/CMakeLists.txt installs the libraries of
-# kernels that the core loads. A consumer needs no package of UCX, Kokkos, fmt, libcrypto or HDF5.
+# command, with its manual pages and its completion for bash), `conformance` (the tests for methods of other trees) and
+# `doc`. kernels/CMakeLists.txt installs the libraries of kernels that the core loads. A consumer needs no package of
+# UCX, Kokkos, fmt, libcrypto or HDF5.
 include(CMakePackageConfigHelpers)
 
 set(lacuna_libraries lacuna_core lacuna_checkpoint lacuna_c)

@@ -91,10 +91,14 @@ Status RunSession::forget_work() {
   return error ? failed(result_path(config_), error) : Status::ok();
 }
 
-/// Makes sure that the gradients of the first method can be recorded. It is an error if that method has ended already
-/// and the file is not there.
+/// Makes sure that the gradients of the first method can be recorded. It is an error if the workload has none, or if
+/// that method has ended already and the file is not there.
 Status RunSession::prepare_recording(bool fresh) {
   if (gradients_.file.empty()) return Status::ok();
+  if (!config_.workload->has_gradients()) {
+    return {Code::InvalidArgument,
+            fmt::format("--record {}: this workload has no gradients to record", gradients_.file.string())};
+  }
   recorder_.emplace(communicator_, gradients_, GradientRecorder::Run{.values = work_.front().values, .steps = steps_});
   if (Status prepared = recorder_->prepare(fresh); !prepared) return prepared;
   const bool late = first_rank() && record_.front().finished && !std::filesystem::exists(gradients_.file);

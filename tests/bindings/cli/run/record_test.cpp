@@ -186,5 +186,18 @@ TEST_F(Record, GradientsThatOnlySomeRanksReduceTogetherAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(file("g")));
 }
 
+TEST_F(Record, AWorkloadWithoutGradientsIsRefused) {
+  const std::filesystem::path path = folder_ / "heat.toml";
+  std::ofstream(path) << fmt::format(
+      "[run]\nname = \"heat\"\noutput = \"{}\"\nsteps = 2\n[workload]\nkind = \"heat\"\nrows = 8\ncolumns = 8\n"
+      "[[method]]\nname = \"dense\"\n",
+      (folder_ / "heat").string());
+  const Outcome refused = lacuna(launched({"run", path, "--record", file("g")}));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(count(refused.output, "--record " + file("g") + ": this workload has no gradients to record"), 1u)
+      << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(file("g")));
+}
+
 }  // namespace
 }  // namespace lacuna::cli
