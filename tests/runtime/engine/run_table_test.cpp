@@ -36,12 +36,14 @@ TEST(RunTable, AMessageThatEndsLeavesTheOthersInTheirPlaces) {
   runtime::MessageRun messages[3];
   for (runtime::MessageRun& message : messages) {
     message.kind = runtime::RunKind::Send;
-    EXPECT_TRUE(table.has_room_for_message());
+    EXPECT_TRUE(table.has_room_for_messages(1));
     table.add_message(message);
   }
-  EXPECT_EQ(table.has_room_for_message().code(), Code::Busy);
+  EXPECT_EQ(table.has_room_for_messages(1).code(), Code::Busy);
   table.remove(messages[0]);
   table.remove(messages[2]);
+  EXPECT_TRUE(table.has_room_for_messages(2));
+  EXPECT_EQ(table.has_room_for_messages(3).code(), Code::Busy);
   EXPECT_EQ(table.messages(), std::vector<runtime::MessageRun*>{&messages[1]});
   EXPECT_EQ(messages[1].place, 0u);
 }
