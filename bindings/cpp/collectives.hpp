@@ -39,6 +39,12 @@ requires(Element<T>&& element_kind(DtypeOf<T>::value) == ElementKind::Opaque && 
   return {.function = function, .id = id};
 }
 
+class Communicator;
+
+/// Can the argument be the first one of a call? A Communicator is left to functions of the program that have the name
+/// of a collective.
+template <class Argument>
+concept FirstBuffer = !std::is_same_v<std::remove_cvref_t<Argument>, Communicator>;
 /// Can the argument be a buffer, or is it one of those that follow the buffers of a call?
 template <class Argument>
 concept MayBeBuffer = !std::is_convertible_v<Argument, AnyReduction> && !std::is_convertible_v<Argument, Options> &&
@@ -177,7 +183,7 @@ TypedCall typed_call_in_place(Call call, Data&& data) {
 }
 
 /// output = the reduction of all inputs. It has equal bits on all ranks.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall allreduce(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
   return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::Allreduce,
                                                     .reduction = reduction.reduction,
@@ -187,7 +193,7 @@ TypedCall allreduce(Input&& input, Output&& output, AnyReduction reduction = {},
 }
 
 /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall reduce_scatter(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
   return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::ReduceScatter,
                                                     .reduction = reduction.reduction,
@@ -197,7 +203,7 @@ TypedCall reduce_scatter(Input&& input, Output&& output, AnyReduction reduction 
 }
 
 /// A reduce_scatter with blocks of different lengths in the input. All ranks give the same counts.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, AnyReduction reduction = {},
                           Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::ReduceScatterv,
@@ -209,14 +215,14 @@ TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, 
 }
 
 /// output = the inputs of all ranks, in the order of ranks. output has size() * input.size() elements.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
   return typed_call<T, Buffers::ElementsOrEntries>({.collective = Collective::Allgather, .options = std::move(options)},
                                                    std::forward<Input>(input), std::forward<Output>(output));
 }
 
 /// An allgather with inputs of different lengths. All ranks give the same counts.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Options options = {}) {
   return typed_call<T, Buffers::Elements>(
       {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
@@ -224,7 +230,7 @@ TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Optio
 }
 
 /// data = the root's data, on all ranks.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall broadcast(Data&& data, Rank root = 0, Options options = {}) {
   return typed_call<T, Buffers::Elements, Data, Data>(
       {.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, std::forward<Data>(data),
@@ -232,7 +238,7 @@ TypedCall broadcast(Data&& data, Rank root = 0, Options options = {}) {
 }
 
 /// On the root, output = the reduction of all inputs.
-template <class T = void, class Input, MayBeBufferBeforeRoot Output>
+template <class T = void, FirstBuffer Input, MayBeBufferBeforeRoot Output>
 TypedCall reduce(Input&& input, Output&& output, Rank root = 0, AnyReduction reduction = {}, Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::Reduce,
                                            .reduction = reduction.reduction,
@@ -243,7 +249,7 @@ TypedCall reduce(Input&& input, Output&& output, Rank root = 0, AnyReduction red
 }
 
 /// On the root, output = the inputs of all ranks, in the order of ranks. It has size() * input.size() elements.
-template <class T = void, class Input, MayBeBufferBeforeRoot Output>
+template <class T = void, FirstBuffer Input, MayBeBufferBeforeRoot Output>
 TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call<T, Buffers::Elements>(
       {.collective = Collective::Gather, .root = root, .options = std::move(options)}, std::forward<Input>(input),
@@ -252,7 +258,7 @@ TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options 
 
 /// A gather with inputs of different lengths. Only the root's blocks count. With `received` in them, the root need not
 /// know the lengths.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank root = 0, Options options = {}) {
   return typed_call<T, Buffers::Elements>(
       {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)},
@@ -260,7 +266,7 @@ TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank roo
 }
 
 /// output = block `rank` of the root's input, which has size() * output.size() elements.
-template <class T = void, class Input, MayBeBufferBeforeRoot Output>
+template <class T = void, FirstBuffer Input, MayBeBufferBeforeRoot Output>
 TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call<T, Buffers::Elements>(
       {.collective = Collective::Scatter, .root = root, .options = std::move(options)}, std::forward<Input>(input),
@@ -268,7 +274,7 @@ TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options
 }
 
 /// A scatter with blocks of different lengths. Only the root's blocks count.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call<T, Buffers::Elements>(
       {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)},
@@ -276,7 +282,7 @@ TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank ro
 }
 
 /// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::Alltoall, .options = std::move(options)},
                                           std::forward<Input>(input), std::forward<Output>(output));
@@ -284,7 +290,7 @@ TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
 
 /// An alltoall with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much
 /// the other ranks send to it.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, const Blocks& output_blocks,
                     Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::Alltoallv,
@@ -295,7 +301,7 @@ TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, 
 }
 
 /// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall scan(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::Scan,
                                            .reduction = reduction.reduction,
@@ -305,7 +311,7 @@ TypedCall scan(Input&& input, Output&& output, AnyReduction reduction = {}, Opti
 }
 
 /// output = the reduction of the inputs of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
-template <class T = void, class Input, MayBeBuffer Output>
+template <class T = void, FirstBuffer Input, MayBeBuffer Output>
 TypedCall exclusive_scan(Input&& input, Output&& output, AnyReduction reduction = {}, Options options = {}) {
   return typed_call<T, Buffers::Elements>({.collective = Collective::ExclusiveScan,
                                            .reduction = reduction.reduction,
@@ -317,7 +323,7 @@ TypedCall exclusive_scan(Input&& input, Output&& output, AnyReduction reduction 
 // The following functions make calls in place, with one buffer.
 
 /// data = the reduction of the data of all ranks.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall allreduce(Data&& data, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Allreduce,
                                  .reduction = reduction.reduction,
@@ -328,7 +334,7 @@ TypedCall allreduce(Data&& data, AnyReduction reduction = {}, Options options = 
 
 /// Block `rank` of data = block `rank` of the reduction of all data. The other blocks stay as they are, or hold partial
 /// sums.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall reduce_scatter(Data&& data, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::ReduceScatter,
                                  .reduction = reduction.reduction,
@@ -338,7 +344,7 @@ TypedCall reduce_scatter(Data&& data, AnyReduction reduction = {}, Options optio
 }
 
 /// A reduce_scatter with blocks of different lengths.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::ReduceScatterv,
                                  .reduction = reduction.reduction,
@@ -349,14 +355,14 @@ TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, AnyReduction reduct
 }
 
 /// data = block r of each rank r.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall allgather(Data&& data, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Allgather, .options = std::move(options)},
                                 std::forward<Data>(data));
 }
 
 /// An allgather with blocks of different lengths.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall allgatherv(Data&& data, const Blocks& blocks, Options options = {}) {
   return typed_call_in_place<T>(
       {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
@@ -364,7 +370,7 @@ TypedCall allgatherv(Data&& data, const Blocks& blocks, Options options = {}) {
 }
 
 /// On the root, data = the reduction of the data of all ranks.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall reduce(Data&& data, Rank root = 0, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Reduce,
                                  .reduction = reduction.reduction,
@@ -375,28 +381,28 @@ TypedCall reduce(Data&& data, Rank root = 0, AnyReduction reduction = {}, Option
 }
 
 /// On the root, data = block r of each rank r. On other ranks data is that block.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall gather(Data&& data, Rank root = 0, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Gather, .root = root, .options = std::move(options)},
                                 std::forward<Data>(data));
 }
 
 /// On the root, data has a block for each rank, and stays. On other ranks data = block `rank` of it.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall scatter(Data&& data, Rank root = 0, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Scatter, .root = root, .options = std::move(options)},
                                 std::forward<Data>(data));
 }
 
 /// Block i of data = block `rank` of rank i's data.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall alltoall(Data&& data, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Alltoall, .options = std::move(options)},
                                 std::forward<Data>(data));
 }
 
 /// data = the reduction of the data of ranks 0 .. rank. Avg is refused.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall scan(Data&& data, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::Scan,
                                  .reduction = reduction.reduction,
@@ -406,7 +412,7 @@ TypedCall scan(Data&& data, AnyReduction reduction = {}, Options options = {}) {
 }
 
 /// data = the reduction of the data of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
-template <class T = void, class Data>
+template <class T = void, FirstBuffer Data>
 TypedCall exclusive_scan(Data&& data, AnyReduction reduction = {}, Options options = {}) {
   return typed_call_in_place<T>({.collective = Collective::ExclusiveScan,
                                  .reduction = reduction.reduction,
