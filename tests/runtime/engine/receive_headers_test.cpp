@@ -21,7 +21,7 @@ TEST(ReceiveTrust, HeadersWithFieldsOutOfTheirBoundsAreRefusedAndNothingIsParked
   const Lie lies[] = {
       {[](MessageHeader& header) { header.kind = static_cast<MessageKind>(4); }, "no kind 4"},
       {[](MessageHeader& header) { header.kind = static_cast<MessageKind>(255); }, "no kind 255"},
-      {[](MessageHeader& header) { header.dtype = static_cast<Dtype>(7); }, "no element type 7"},
+      {[](MessageHeader& header) { header.dtype = static_cast<Dtype>(all_dtypes.size()); }, "no element type"},
       {[](MessageHeader& header) { header.run = 1u << 31; }, "calls ahead"},
       {[](MessageHeader& header) { header.run = (1u << 24) + 2; }, "calls ahead"},
       {[](MessageHeader& header) { header.part = 1; }, "1 part"},
