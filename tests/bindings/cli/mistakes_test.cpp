@@ -95,7 +95,8 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
        "collective: no collective is called 'allredcue' (did you mean allreduce?); there are: allgather, allgatherv, "},
       {{"perf", "allreduce", "--nonsense"}, "--nonsense"},
       {{"perf", "allreduce", "-d", "f8"},
-       "no element type is called 'f8'; there are: bf16, f16, f32, f64, i32, i64, u8"},
+       "no element type is called 'f8'; there are: bf16, c128, c64, f16, f32, f64, i16, i32, i64, i8, u16, u32, u64, "
+       "u8"},
       {{"perf", "allreduce", "-o", "summ"}, "no reduction is called 'summ' (did you mean sum?); there are: avg"},
       {{"perf", "allreduce", "-o", "mean"}, "no reduction is called 'mean'; there are: avg, max, min, prod, sum"},
       {{"perf", "allreduce", "-b", "-5"}, "--minbytes: -5 must be a number of bytes up to 1T, such as 512, 64K or 32M"},
