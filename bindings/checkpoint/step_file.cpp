@@ -10,9 +10,9 @@
 #include <cstring>
 #include <limits>
 
+#include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
-#include "runtime/files/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 namespace {
@@ -80,14 +80,7 @@ Result<StepFile> StepFile::make(const std::filesystem::path& path, StepTable tab
     made.columns_.push_back(add(column.name, Dtype::F64, column.values.data()));
     output.attributes(root + column.name, column.about);
   }
-  constexpr mode_t group_may_read = 0640;
-  const Status written = output.finish([&](std::span<const std::byte> bytes) {
-    const auto put_all = [&](std::FILE* file) {
-      lacuna::put(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-      return Status::ok();
-    };
-    return write_whole(path, put_all, {.mode = group_may_read});
-  });
+  const Status written = output.finish([&](std::span<const std::byte> bytes) { return replace_file(path, bytes); });
   if (!written) return written;
   made.file_ = runtime::Fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   if (made.file_.is_open()) return made;
