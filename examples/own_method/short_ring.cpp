@@ -1,5 +1,5 @@
-// A method of the user's own, as a plugin. It leaves out the last rounds of a ring's reduce-scatter, so that each piece
-// lacks the terms of some ranks, and scales what is there as if they were alike.
+// This is a method of the user's own, as a plugin. It leaves out the last rounds of a ring's reduce-scatter, so that
+// each piece lacks the terms of some ranks, and scales what is there as if they were alike.
 //   LACUNA_PLUGINS=build/short_ring.so lacuna launch -n 4 -- lacuna perf allreduce --method short_ring:rounds=1
 #include <lacuna/algorithms/phases/left_out.hpp>
 #include <lacuna/algorithms/registry/plugins.hpp>

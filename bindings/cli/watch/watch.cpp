@@ -93,7 +93,7 @@ Row row_of(const RunProgress& progress, const StepTable& work, const std::string
   if (done == 0) {
     row.resize(8);
   } else {
-    row.push_back(fmt::format("{:.4f}", recent(work, work.columns.front().name)));
+    row.push_back(fmt::format("{:.4g}", recent(work, work.columns.front().name)));
     row.push_back(quantity::Duration::text(seconds));
     row.push_back(fmt::format("{:.0f} %", seconds > 0 ? 100 * waited / seconds : 0));
     row.push_back(bytes_text(recent(work, "payload_bytes")));
