@@ -1,0 +1,13 @@
+# Finds a Fortran compiler. The module is built where there is one, but not with sanitizers or by a cross compiler.
+include(CheckLanguage)
+set(lacuna_fortran_default OFF)
+if(NOT CMAKE_CROSSCOMPILING AND NOT LACUNA_SANITIZE)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    set(lacuna_fortran_default ON)
+  endif()
+endif()
+option(LACUNA_FORTRAN "Build the Fortran module" ${lacuna_fortran_default})
+if(LACUNA_FORTRAN)
+  enable_language(Fortran)
+endif()
