@@ -59,10 +59,8 @@ int32_t lacuna_fortran_communicator_status(lacuna_communicator* const* communica
   return lacuna_communicator_status(*communicator);
 }
 
-bool lacuna_fortran_is_member(lacuna_communicator* const* communicator) { return *communicator != NULL; }
-
-void lacuna_fortran_split(lacuna_communicator* const* communicator, int32_t colour, const int32_t* key,
-                          lacuna_communicator** part, int32_t* status, const CFI_cdesc_t* errmsg) {
+void lacuna_fortran_split(lacuna_communicator* const* communicator, int32_t colour, lacuna_communicator** part,
+                          const int32_t* key, int32_t* status, const CFI_cdesc_t* errmsg) {
   lacuna_fortran_end(lacuna_split(*communicator, colour, key ? *key : 0, part), "lacuna_split", status, errmsg);
 }
 

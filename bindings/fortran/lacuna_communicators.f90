@@ -28,28 +28,28 @@ module lacuna_communicators
     end subroutine
 
     !> This process's number, 0 .. size-1; -1 without a communicator.
-    function lacuna_rank(communicator) result(rank) bind(C, name="lacuna_fortran_rank")
+    pure function lacuna_rank(communicator) result(rank) bind(C, name="lacuna_fortran_rank")
       import
       type(lacuna_communicator), intent(in) :: communicator
       integer(c_int32_t) :: rank
     end function
 
     !> Number of ranks; -1 without a communicator.
-    function lacuna_size(communicator) result(ranks) bind(C, name="lacuna_fortran_size")
+    pure function lacuna_size(communicator) result(ranks) bind(C, name="lacuna_fortran_size")
       import
       type(lacuna_communicator), intent(in) :: communicator
       integer(c_int32_t) :: ranks
     end function
 
     !> This process's number among the ranks of its host.
-    function lacuna_local_rank(communicator) result(rank) bind(C, name="lacuna_fortran_local_rank")
+    pure function lacuna_local_rank(communicator) result(rank) bind(C, name="lacuna_fortran_local_rank")
       import
       type(lacuna_communicator), intent(in) :: communicator
       integer(c_int32_t) :: rank
     end function
 
     !> Number of ranks of this process's host.
-    function lacuna_local_size(communicator) result(ranks) bind(C, name="lacuna_fortran_local_size")
+    pure function lacuna_local_size(communicator) result(ranks) bind(C, name="lacuna_fortran_local_size")
       import
       type(lacuna_communicator), intent(in) :: communicator
       integer(c_int32_t) :: ranks
@@ -61,13 +61,6 @@ module lacuna_communicators
       import
       type(lacuna_communicator), intent(in) :: communicator
       integer(c_int32_t) :: status
-    end function
-
-    !> Is this rank one of the communicator's? After lacuna_split() and lacuna_subgroup() it may not be.
-    function lacuna_is_member(communicator) result(member) bind(C, name="lacuna_fortran_is_member")
-      import
-      type(lacuna_communicator), intent(in) :: communicator
-      logical(c_bool) :: member
     end function
 
     !> Divides the ranks: those that give the same colour are in one part. With a negative colour a rank is in none.
@@ -90,15 +83,6 @@ module lacuna_communicators
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
-    !> Makes one round of progress, and says whether anything happened.
-    function lacuna_progress(communicator, status, errmsg) result(moved) bind(C, name="lacuna_fortran_progress")
-      import
-      type(lacuna_communicator), intent(in) :: communicator
-      integer(c_int32_t), intent(out), optional :: status
-      type(*), dimension(..), optional :: errmsg
-      logical(c_bool) :: moved
-    end function
-
     !> Makes one communicator of some ranks, in the order of the list. All ranks give the same list.
     subroutine lacuna_subgroup(communicator, ranks, part, status, errmsg) bind(C, name="lacuna_fortran_subgroup")
       import
@@ -109,4 +93,33 @@ module lacuna_communicators
       type(*), dimension(..), optional :: errmsg
     end subroutine
   end interface
+
+contains
+
+  !> Is this rank one of the communicator's? After lacuna_split() and lacuna_subgroup() it may not be.
+  pure function lacuna_is_member(communicator) result(member)
+    type(lacuna_communicator), intent(in) :: communicator
+    logical :: member
+
+    member = lacuna_rank(communicator) >= 0
+  end function
+
+  !> Makes one round of progress, and says whether anything happened.
+  function lacuna_progress(communicator, status, errmsg) result(moved)
+    type(lacuna_communicator), intent(in) :: communicator
+    integer(c_int32_t), intent(out), optional :: status
+    character(*), intent(inout), optional :: errmsg
+    logical :: moved
+    interface
+      function progress(communicator, status, errmsg) bind(C, name="lacuna_fortran_progress")
+        import
+        type(lacuna_communicator), intent(in) :: communicator
+        integer(c_int32_t), intent(out), optional :: status
+        type(*), dimension(..), optional :: errmsg
+        logical(c_bool) :: progress
+      end function
+    end interface
+
+    moved = progress(communicator, status, errmsg)
+  end function
 end module

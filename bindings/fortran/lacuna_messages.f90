@@ -52,19 +52,6 @@ module lacuna_messages
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
-    !> Makes progress, and says whether a message waits to be received, without taking it.
-    function lacuna_probe(communicator, from, tag, bytes, status, errmsg) result(found) &
-        bind(C, name="lacuna_fortran_probe")
-      import
-      type(lacuna_communicator), intent(in) :: communicator
-      integer(c_int32_t), intent(in) :: from
-      integer(c_int32_t), intent(in), optional :: tag
-      integer(c_int64_t), intent(out), optional :: bytes
-      integer(c_int32_t), intent(out), optional :: status
-      type(*), dimension(..), optional :: errmsg
-      logical(c_bool) :: found
-    end function
-
     !> Tells how many bytes the receive of a request has taken, and from which rank.
     subroutine lacuna_received(request, bytes, source, status, errmsg) bind(C, name="lacuna_fortran_received")
       import
@@ -75,4 +62,31 @@ module lacuna_messages
       type(*), dimension(..), optional :: errmsg
     end subroutine
   end interface
+
+contains
+
+  !> Makes progress, and says whether a message waits to be received, without taking it.
+  function lacuna_probe(communicator, from, tag, bytes, status, errmsg) result(found)
+    type(lacuna_communicator), intent(in) :: communicator
+    integer(c_int32_t), intent(in) :: from
+    integer(c_int32_t), intent(in), optional :: tag
+    integer(c_int64_t), intent(out), optional :: bytes
+    integer(c_int32_t), intent(out), optional :: status
+    character(*), intent(inout), optional :: errmsg
+    logical :: found
+    interface
+      function probe(communicator, from, tag, bytes, status, errmsg) bind(C, name="lacuna_fortran_probe")
+        import
+        type(lacuna_communicator), intent(in) :: communicator
+        integer(c_int32_t), intent(in) :: from
+        integer(c_int32_t), intent(in), optional :: tag
+        integer(c_int64_t), intent(out), optional :: bytes
+        integer(c_int32_t), intent(out), optional :: status
+        type(*), dimension(..), optional :: errmsg
+        logical(c_bool) :: probe
+      end function
+    end interface
+
+    found = probe(communicator, from, tag, bytes, status, errmsg)
+  end function
 end module

@@ -23,15 +23,6 @@ module lacuna_requests
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
-    !> Makes progress, and says whether the call has ended.
-    function lacuna_test(request, status, errmsg) result(finished) bind(C, name="lacuna_fortran_test")
-      import
-      type(lacuna_request), intent(in) :: request
-      integer(c_int32_t), intent(out), optional :: status
-      type(*), dimension(..), optional :: errmsg
-      logical(c_bool) :: finished
-    end function
-
     !> Tells what the method of an ended call has saved.
     subroutine lacuna_get_report(request, report, status, errmsg) bind(C, name="lacuna_fortran_get_report")
       import
@@ -81,4 +72,25 @@ module lacuna_requests
       type(*), dimension(..), optional :: errmsg
     end subroutine
   end interface
+
+contains
+
+  !> Makes progress, and says whether the call has ended.
+  function lacuna_test(request, status, errmsg) result(finished)
+    type(lacuna_request), intent(in) :: request
+    integer(c_int32_t), intent(out), optional :: status
+    character(*), intent(inout), optional :: errmsg
+    logical :: finished
+    interface
+      function test(request, status, errmsg) bind(C, name="lacuna_fortran_test")
+        import
+        type(lacuna_request), intent(in) :: request
+        integer(c_int32_t), intent(out), optional :: status
+        type(*), dimension(..), optional :: errmsg
+        logical(c_bool) :: test
+      end function
+    end interface
+
+    finished = test(request, status, errmsg)
+  end function
 end module

@@ -61,7 +61,8 @@ static lacuna_status read_shape(const CFI_cdesc_t* array, const char* name, lacu
   section->count = 1;
   for (int d = 0; d < array->rank; ++d) {
     const ptrdiff_t extent = array->dim[d].extent, stride = array->dim[d].sm;
-    if (extent < 0) {
+    if (extent < 0 || (!array->base_addr && extent > 0)) {
+      if (!array->base_addr) return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s is not allocated", name);
       return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT,
                                    "%s is an array of assumed size; give a section with bounds, such as x(1:n)", name);
     }
@@ -83,11 +84,7 @@ lacuna_status lacuna_fortran_read_section(const CFI_cdesc_t* array, const char* 
   section->base = array->base_addr;
   section->packed = NULL;
   lacuna_status code = read_type(array, name, dtype, section);
-  if (code == LACUNA_OK) code = read_shape(array, name, section);
-  if (code == LACUNA_OK && !section->base && section->count > 0) {
-    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s is not allocated", name);
-  }
-  return code;
+  return code == LACUNA_OK ? read_shape(array, name, section) : code;
 }
 
 static bool has_gaps(const lacuna_fortran_section* section) {
