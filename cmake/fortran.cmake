@@ -10,4 +10,7 @@ endif()
 option(LACUNA_FORTRAN "Build the Fortran module" ${lacuna_fortran_default})
 if(LACUNA_FORTRAN)
   enable_language(Fortran)
+  # Module files and array descriptors are those of this compiler.
+  string(REGEX MATCH "^[0-9]+" lacuna_fortran_compiler "${CMAKE_Fortran_COMPILER_VERSION}")
+  string(PREPEND lacuna_fortran_compiler ${CMAKE_Fortran_COMPILER_ID}-)
 endif()

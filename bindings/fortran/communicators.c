@@ -47,13 +47,9 @@ int32_t lacuna_fortran_rank(lacuna_communicator* const* communicator) { return l
 
 int32_t lacuna_fortran_size(lacuna_communicator* const* communicator) { return lacuna_size(*communicator); }
 
-int32_t lacuna_fortran_local_rank(lacuna_communicator* const* communicator) {
-  return lacuna_local_rank(*communicator);
-}
+int32_t lacuna_fortran_local_rank(lacuna_communicator* const* communicator) { return lacuna_local_rank(*communicator); }
 
-int32_t lacuna_fortran_local_size(lacuna_communicator* const* communicator) {
-  return lacuna_local_size(*communicator);
-}
+int32_t lacuna_fortran_local_size(lacuna_communicator* const* communicator) { return lacuna_local_size(*communicator); }
 
 int32_t lacuna_fortran_communicator_status(lacuna_communicator* const* communicator) {
   return lacuna_communicator_status(*communicator);

@@ -85,8 +85,7 @@ void lacuna_fortran_exchange(lacuna_communicator* const* communicator, const CFI
                              const double* deadline, lacuna_fortran_request** request,
                              lacuna_fortran_request** prepared, int32_t* status, const CFI_cdesc_t* errmsg) {
   exchange all = {.communicator = *communicator, .tag = tag ? *tag : 0};
-  const lacuna_fortran_how how = {
-      .priority = priority, .deadline = deadline, .request = request, .prepared = prepared};
+  const lacuna_fortran_how how = {.priority = priority, .deadline = deadline, .request = request, .prepared = prepared};
   const lacuna_status code = run(&all, neighbours, halos, &how);
   free(all.neighbours);
   lacuna_fortran_end(code, "lacuna_exchange", status, errmsg);

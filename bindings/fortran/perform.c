@@ -104,9 +104,10 @@ static lacuna_status cut_block(const performance* all, int side, lacuna_buffer* 
     if (offsets) offset = offsets[all->rank];
   } else {
     if (buffer->count % all->size != 0) {
-      return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT,
-                                   "an array of %zu elements does not have a block of equal length for each of %zu ranks",
-                                   buffer->count, all->size);
+      return lacuna_fortran_refuse(
+          LACUNA_INVALID_ARGUMENT,
+          "an array of %zu elements does not have a block of equal length for each of %zu ranks", buffer->count,
+          all->size);
     }
     count = buffer->count / all->size;
     offset = all->rank * count;
@@ -150,7 +151,8 @@ static lacuna_status start(void* context, const lacuna_options* options, lacuna_
   call.reduction = given->op ? *given->op : given->own ? LACUNA_OWN : LACUNA_SUM;
   call.root = given->root ? *given->root : 0;
   call.input = &input;
-  call.output = all->reads && all->writes && input.data == output.data && input.count == output.count ? &input : &output;
+  call.output =
+      all->reads && all->writes && input.data == output.data && input.count == output.count ? &input : &output;
   call.input_blocks = &input_blocks;
   call.output_blocks = &output_blocks;
   call.own = &own;

@@ -92,7 +92,8 @@ lacuna_status lacuna_fortran_carry_out(lacuna_fortran_request* made, const lacun
     code = lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT,
                                  "report= is for a call that waits; lacuna_get_report() tells that of a request");
   } else if (how->request && how->prepared) {
-    code = lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "give request= to start the call, or prepared= to prepare it");
+    code =
+        lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "give request= to start the call, or prepared= to prepare it");
   } else {
     if (kept) {
       lacuna_fortran_discard(*kept);

@@ -19,18 +19,12 @@ static int32_t dtype_of(CFI_type_t type) {
 /* Bytes of an element type, or 0. */
 static size_t bytes_of(int32_t dtype) {
   static const unsigned char bytes[] = {
-      [LACUNA_F32] = 4,          [LACUNA_F64] = 8,
-      [LACUNA_BF16] = 2,         [LACUNA_F16] = 2,
-      [LACUNA_I32] = 4,          [LACUNA_I64] = 8,
-      [LACUNA_U8] = 1,           [LACUNA_I8] = 1,
-      [LACUNA_I16] = 2,          [LACUNA_U16] = 2,
-      [LACUNA_U32] = 4,          [LACUNA_U64] = 8,
-      [LACUNA_C64] = 8,          [LACUNA_C128] = 16,
-      [LACUNA_LOCATED_F32] = 16, [LACUNA_LOCATED_F64] = 16,
-      [LACUNA_LOCATED_I32] = 16, [LACUNA_LOCATED_I64] = 16,
-      [LACUNA_BYTES_1] = 1,      [LACUNA_BYTES_2] = 2,
-      [LACUNA_BYTES_4] = 4,      [LACUNA_BYTES_8] = 8,
-      [LACUNA_BYTES_16] = 16,    [LACUNA_BYTES_32] = 32,
+      [LACUNA_F32] = 4,          [LACUNA_F64] = 8,          [LACUNA_BF16] = 2,         [LACUNA_F16] = 2,
+      [LACUNA_I32] = 4,          [LACUNA_I64] = 8,          [LACUNA_U8] = 1,           [LACUNA_I8] = 1,
+      [LACUNA_I16] = 2,          [LACUNA_U16] = 2,          [LACUNA_U32] = 4,          [LACUNA_U64] = 8,
+      [LACUNA_C64] = 8,          [LACUNA_C128] = 16,        [LACUNA_LOCATED_F32] = 16, [LACUNA_LOCATED_F64] = 16,
+      [LACUNA_LOCATED_I32] = 16, [LACUNA_LOCATED_I64] = 16, [LACUNA_BYTES_1] = 1,      [LACUNA_BYTES_2] = 2,
+      [LACUNA_BYTES_4] = 4,      [LACUNA_BYTES_8] = 8,      [LACUNA_BYTES_16] = 16,    [LACUNA_BYTES_32] = 32,
       [LACUNA_BYTES_64] = 64};
   return dtype >= 0 && (size_t)dtype < sizeof bytes ? bytes[dtype] : 0;
 }
@@ -40,10 +34,11 @@ static lacuna_status read_type(const CFI_cdesc_t* array, const char* name, const
   section->element = array->elem_len;
   section->dtype = dtype ? *dtype : dtype_of(array->type);
   if (section->dtype < 0 && !dtype) {
-    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT,
-                                 "the type of %s, with elements of %zu bytes, is none of these: integer of 8 to 64 bits, "
-                                 "real or complex of single or double precision; dtype= says what other elements are",
-                                 name, array->elem_len);
+    return lacuna_fortran_refuse(
+        LACUNA_INVALID_ARGUMENT,
+        "the type of %s, with elements of %zu bytes, is none of these: integer of 8 to 64 bits, "
+        "real or complex of single or double precision; dtype= says what other elements are",
+        name, array->elem_len);
   }
   const size_t bytes = bytes_of(section->dtype);
   if (bytes == array->elem_len) return LACUNA_OK;
@@ -104,9 +99,14 @@ static void copy_line(char* gaps, ptrdiff_t stride, char* packed, size_t element
     char* to = pack ? packed : gaps;
     const char* from = pack ? gaps : packed;
     switch (element) {
-      case 4: memcpy(to, from, 4); break;
-      case 8: memcpy(to, from, 8); break;
-      default: memcpy(to, from, element);
+      case 4:
+        memcpy(to, from, 4);
+        break;
+      case 8:
+        memcpy(to, from, 8);
+        break;
+      default:
+        memcpy(to, from, element);
     }
   }
 }
@@ -144,8 +144,8 @@ lacuna_status lacuna_fortran_read_sizes(const CFI_cdesc_t* array, const char* na
     return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s must be an array of integers with one dimension", name);
   }
   if (array->dim[0].extent != (CFI_index_t)count) {
-    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s has %td elements, must have one for each of %zu ranks", name,
-                                 (ptrdiff_t)array->dim[0].extent, count);
+    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s has %td elements, must have one for each of %zu ranks",
+                                 name, (ptrdiff_t)array->dim[0].extent, count);
   }
   const char* from = array->base_addr;
   for (size_t i = 0; i < count; ++i, from += array->dim[0].sm) {

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /*
- * What the C files of the Fortran module share. The Fortran compiler that uses the module calls these files, so they are
- * compiled with its ISO_Fortran_binding.h. An optional argument of Fortran that is absent is a null pointer here. Texts
- * come as arrays of any type, because gfortran 12 fails to compile a program that passes its own optional text on to an
- * optional text of an interface with bind(C).
+ * What the C files of the Fortran module share. The Fortran compiler that uses the module calls these files, so they
+ * are compiled with its ISO_Fortran_binding.h. An optional argument of Fortran that is absent is a null pointer here.
+ * Texts come as arrays of any type, because gfortran 12 fails to compile a program that passes its own optional text on
+ * to an optional text of an interface with bind(C).
  */
 
 /** Where elements lie that a call reads or writes, as Fortran's descriptor says. */
@@ -121,13 +121,11 @@ void lacuna_fortran_perform(lacuna_communicator* const* communicator, const lacu
                             const lacuna_fortran_how* how);
 
 /** The arguments that end each collective, in this order. write_module.cmake declares them in Fortran. */
-#define LACUNA_FORTRAN_HOW                                                                                         \
-  const CFI_cdesc_t *method, const CFI_cdesc_t *algorithm, lacuna_state *const *state, lacuna_sampler *sampler,    \
-      const int32_t *priority, const double *deadline, const int32_t *dtype, lacuna_report *report,                \
+#define LACUNA_FORTRAN_HOW                                                                                      \
+  const CFI_cdesc_t *method, const CFI_cdesc_t *algorithm, lacuna_state *const *state, lacuna_sampler *sampler, \
+      const int32_t *priority, const double *deadline, const int32_t *dtype, lacuna_report *report,             \
       lacuna_fortran_request **request, lacuna_fortran_request **prepared, int32_t *status, const CFI_cdesc_t *errmsg
-#define LACUNA_FORTRAN_HOW_OF(procedure)                                                                      \
-  {                                                                                                           \
-    procedure, method, algorithm, state, sampler, priority, deadline, dtype, report, request, prepared, status, errmsg \
-  }
+#define LACUNA_FORTRAN_HOW_OF(procedure) \
+  { procedure, method, algorithm, state, sampler, priority, deadline, dtype, report, request, prepared, status, errmsg }
 
 #endif

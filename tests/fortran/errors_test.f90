@@ -43,7 +43,7 @@ contains
     call lacuna_allreduce(world, x, x(1:3), status=status, errmsg=text)
     call check(status == lacuna_invalid_argument, 'lengths that differ are refused')
     call lacuna_allreduce(world, x, dtype=lacuna_f64, status=status, errmsg=text)
-    call check_refused(status, lacuna_invalid_argument, text, 'elements of input have 4 bytes, those of its dtype have 8')
+    call check_refused(status, lacuna_invalid_argument, text, 'input have 4 bytes, those of its dtype have 8')
     call lacuna_allreduce(world, x, dtype=99, status=status, errmsg=text)
     call check_refused(status, lacuna_invalid_argument, text, 'dtype is 99, must be 0 .. 24')
     call lacuna_allreduce(world, x, op=17, status=status, errmsg=text)
