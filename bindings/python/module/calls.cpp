@@ -1,6 +1,7 @@
 // The calls of all collectives, in all forms. The functions that users see are made of the lists by Python, and end
 // here.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct Filling {
     call.root = root;
     take_buffers();
     if (row.lengths != LACUNA_LENGTHS_EQUAL) take_blocks();
+    if (reads() && writes() && given.out.is_none() && row.input != row.output) take_own_block();
     if (row.reduces) take_reduction();
   }
 
@@ -108,6 +110,24 @@ struct Filling {
                                  own_output ? given.out_offsets : given.offsets, size);
     call.output_blocks = &operation.output.blocks.c;
     if (!given.received.is_none()) take_received();
+  }
+
+  /// In place, the smaller side of the call is this rank's block of the buffer of the larger one.
+  void take_own_block() {
+    const bool blocks_come_in = row.input == LACUNA_HOLDS_BLOCKS;
+    const Buffer& all = operation.input.values;
+    const lacuna_blocks* const table = blocks_come_in ? call.input_blocks : call.output_blocks;
+    std::size_t length = all.c().count / static_cast<std::size_t>(size),
+                start = static_cast<std::size_t>(rank) * length;
+    if (table) {
+      length = table->counts[rank];
+      start =
+          table->offsets ? table->offsets[rank] : std::accumulate(table->counts, table->counts + rank, std::size_t{0});
+    }
+    operation.own_block = all.c();
+    operation.own_block.data = static_cast<char*>(all.c().data) + start * all.element_size();
+    operation.own_block.count = length;
+    (blocks_come_in ? call.output : call.input) = &operation.own_block;
   }
 
   void take_received() {

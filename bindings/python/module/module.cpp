@@ -6,6 +6,7 @@
 
 NB_MODULE(_lacuna, module) {
   using namespace lacuna::python;
+  nb::set_leak_warnings(false);  // at the exit, calls in flight and methods that were made from text stay
   module.doc() = "The compiled part of lacuna.";
   module.def("set_errors", &set_errors, nb::arg("classes"));
   module.def("leave", &leave);

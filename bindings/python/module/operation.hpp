@@ -57,6 +57,7 @@ struct Operation {
 
   lacuna_request* request = nullptr;
   Side input, output;
+  lacuna_buffer own_block = LACUNA_BUFFER_INIT;  ///< of a call in place: this rank's block of its buffer
   Buffer received;
   nb::object communicator, state, sampler, method_owner, input_entries, output_entries;
   const Method* method = nullptr;

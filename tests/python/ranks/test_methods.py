@@ -60,7 +60,7 @@ def test_a_report_has_named_numbers(world):
         report["nothing"]
     if world.size > 1:
         assert 0 < report.sent < report.dense_sent == report.sent + report.bytes_saved
-        assert 0 < report.left_out < 1
+        assert 0 < world.allreduce(x, method="skip:steps=1").left_out < 1
     dense = world.allreduce(x)
     assert (dense.method, dense.sent, dense.measures) == ("", 0, {})
 
@@ -101,7 +101,7 @@ def test_equal_samplers_make_equal_choices(world):
         sampler = lacuna.Sampler(seed=5, key=1)
         x = gradient(world)
         world.allreduce(x, method=method, sampler=sampler)
-        assert sampler.draw == 1
+        assert sampler.draw == (1 if world.size > 1 else 0)  # a rank alone leaves nothing out
         results.append(x.tobytes())
     assert results[0] == results[1]
 
