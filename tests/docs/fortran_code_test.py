@@ -17,7 +17,7 @@ GIVEN = re.compile(r"<!-- given\n(.*?)-->", re.S)
 USED = """use, intrinsic :: iso_c_binding, only: c_size_t
 use, intrinsic :: iso_fortran_env, only: int8, int64, real64
 use lacuna
-implicit none
+implicit none (type, external)
 """
 
 
