@@ -50,7 +50,7 @@ def test_the_stubs_have_all_collectives_and_methods():
 
 def test_knows_what_the_library_has():
     assert re.fullmatch(r"\d+\.\d+\.\d+", lacuna.version) and lacuna.__version__ == lacuna.version
-    assert lacuna.info()["version"] == lacuna.version
+    assert lacuna.info()["versions"]["lacuna"] == lacuna.version
     assert "allreduce" in [row["name"] for row in lacuna.collectives()]
     assert {row["collective"] for row in lacuna.algorithms()} <= {row["name"] for row in lacuna.collectives()}
     for row in lacuna.methods():
@@ -85,7 +85,7 @@ def test_errors_are_those_of_python_too():
 
 
 def test_init_refuses_what_can_not_work():
-    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"), ({"rank": 0, "size": 2}, "store"),
+    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"), ({"rank": 0, "size": 2}, "STORE"),
                              ({"progress": "often"}, "caller, thread"), ({"rank": 0, "size": 2, "id": b"short"}, "128")]:
         with pytest.raises(lacuna.InvalidArgument, match=words):
             lacuna.init(**arguments)

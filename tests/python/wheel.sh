@@ -13,7 +13,8 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE
 rm -rf "$environment" build/wheel
 python3 -m venv "$environment"
 "$environment/bin/pip" --quiet install build
-# The same flags as in the other builds of the tests, so that ccache knows the files.
+# The same compiler and flags as in the other builds of the tests, so that ccache knows the files.
+export CC=cc CXX=c++
 "$environment/bin/python" -m build --wheel --outdir build/wheel --config-setting cmake.define.LACUNA_WERROR=ON
 ls -l build/wheel
 

@@ -104,7 +104,7 @@ def make_method(form: str, row: dict[str, Any]) -> None:
         name, ["self", *(parameter.declaration() for parameter in by_place), "*",
                *(parameter.declaration() for parameter in by_name)], returns[0],
         f"return self._call({number}, {row['collective']}, {', '.join(arguments)})", {},
-        document(summary, by_place + by_name, returns), "lacuna")
+        document(summary, by_place + by_name, returns), _lacuna.__name__)
     function.__qualname__ = f"Communicator.{name}"
     setattr(_lacuna.Communicator, name, function)
 
