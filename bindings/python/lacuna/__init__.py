@@ -28,7 +28,8 @@ from lacuna._errors import (IO, Busy, Error, Internal, InvalidArgument, Mismatch
 from lacuna._join import init
 from lacuna._lacuna import (Communicator, Entries, Method, Report, Request, Sampler, State, UniqueId, make_unique_id,
                             test_any, wait_all, wait_any)
-from lacuna._lists import algorithms, collectives, get_command, get_include, get_library, info, methods
+from lacuna._command import get_command
+from lacuna._lists import algorithms, collectives, get_include, get_library, info, methods
 from lacuna import _calls, _states
 from lacuna._methods import *  # a function for each method
 from lacuna._methods import __all__ as _names_of_methods
