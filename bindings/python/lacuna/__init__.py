@@ -17,7 +17,7 @@ import atexit
 from importlib.util import find_spec
 
 if find_spec("libucx") is not None:  # the UCX of lacuna[ucx]; else the system has one
-    from libucx import load_library
+    from libucx import load_library  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     load_library()
     del load_library

@@ -55,7 +55,7 @@ OPTIONS = [
 
 
 def has_root(row: dict[str, Any]) -> bool:
-    return row["input_at_root"] or row["output_at_root"]
+    return bool(row["input_at_root"] or row["output_at_root"])
 
 
 def reduction_of(row: dict[str, Any]) -> Parameter:

@@ -46,4 +46,4 @@ def info() -> dict[str, Any]:
 
     shown = subprocess.run([_command.get_command(), "info", "-J"], check=True, capture_output=True, text=True,
                            env=_command.environment())
-    return json.loads(shown.stdout)
+    return dict(json.loads(shown.stdout))
