@@ -5,7 +5,8 @@
 >>> ddp.register_comm_hook(hook, lacuna.torch.allreduce_hook)
 """
 from .communicators import communicator
-from .fsdp import AllGather, ReduceScatter, ShardedHook
+from .fsdp import AllGather, ReduceScatter
 from .hook import Hook, allreduce_hook
+from .sharded_hook import ShardedHook
 
 __all__ = ["AllGather", "Hook", "ReduceScatter", "ShardedHook", "allreduce_hook", "communicator"]

@@ -10,6 +10,7 @@ import lacuna
 
 from .figures import Audit, Figures
 from .gradients import Piece, state_of
+from .rules import Rule
 
 PACKED_BYTES = 1 << 16  # shorter dense stretches share a call, for which they are copied
 
@@ -42,7 +43,7 @@ class DenseBucket:
         self._figures = figures
         self._remembering = [piece for piece in pieces if piece.rule.remembers]
         self._scale = scale if self._remembering else None
-        short = [piece for piece in pieces if piece.rule.method is None
+        short = [piece for piece in pieces if piece.rule == Rule("*")
                  and (piece.end - piece.begin) * buffer.element_size() < PACKED_BYTES]
         self._packed = short if len(short) > 1 or self._scale else []
         self._alone = [piece for piece in pieces if piece not in self._packed]

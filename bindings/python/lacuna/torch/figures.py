@@ -58,7 +58,7 @@ class Figures:
 
     def count(self, rule: Rule, report: lacuna.Report) -> None:
         """Count a call that has ended."""
-        totals = self.rules.setdefault(rule.text, Totals())
+        totals = self.rules.setdefault(rule.text if rule.method else DENSE, Totals())
         totals.calls += 1
         totals.sent += report.sent
         totals.dense_sent += report.dense_sent
@@ -93,7 +93,8 @@ class Figures:
         rows = [["rule", "parameters", "elements", "calls", "MB sent", "MB dense", "sent / dense", "error", "ms",
                  "dense ms"]]
         for rule, totals in {DENSE: rest, **known}.items():
-            mine = [gradient for gradient in gradients if gradient.rule.text == rule]
+            mine = [gradient for gradient in gradients
+                    if (gradient.rule.text if gradient.rule.method else DENSE) == rule]
             rows.append([rule, len(mine), sum(gradient.elements for gradient in mine), totals.calls,
                          *_share(totals.sent, totals.dense_sent), *self._audited(rule)])
         rows.append(["all", len(gradients), sum(gradient.elements for gradient in gradients),
