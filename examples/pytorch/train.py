@@ -4,8 +4,8 @@
     torchrun --nproc-per-node 4 examples/pytorch/train.py --model cnn --comm ok_topk:density=0.01
     torchrun --nproc-per-node 4 examples/pytorch/train.py --model transformer --comm powersgd:2 --output result.json
 
---comm says how gradients travel: gloo (DDP's own way), fp16 and powersgd:RANK (PyTorch's hooks), dense, or the text of a
-method of lacuna. Loss and accuracy on the test data are written beside the time and the bytes until then. Evaluations
+--comm says how gradients travel: gloo (DDP's own way), fp16 and powersgd:RANK (PyTorch's hooks), dense, or the text of
+a method of lacuna. Loss and accuracy on the test data are written beside the time and the bytes until then. Evaluations
 take no time of this clock. Bytes are those that the interfaces of a rank's host have sent, whoever sent them.
 """
 import argparse

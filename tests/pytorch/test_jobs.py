@@ -81,7 +81,8 @@ def test_the_training_example_writes_its_result(tmp_path, comm):
     import json
 
     path = tmp_path / "result.json"
-    check(torchrun(2, EXAMPLES / "train.py", "--comm", comm, "--epochs", "0.02", "--evaluate-every", "20", "--output", path))
+    check(torchrun(2, EXAMPLES / "train.py", "--comm", comm, "--epochs", "0.02", "--evaluate-every", "20",
+                   "--output", path))
     result = json.loads(path.read_text())
     assert result["ranks"] == 2 and len(result["evaluations"]) >= 2
     assert result["evaluations"][-1]["bytes"] > 0 and result["evaluations"][-1]["accuracy"] > 0.3

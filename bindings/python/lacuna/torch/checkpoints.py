@@ -61,8 +61,8 @@ def load(hook: Hook, given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> 
         _load_own(hook, _read(given[_key(hook)]))
     else:
         raise lacuna.InvalidArgument(
-            f"the state was saved by {', '.join(map(str, given)) or 'nobody'}, and this is {_key(hook)}. Each rank loads "
-            "its own state. If the number of ranks has changed, give a list of the states of all ranks, or save "
+            f"the state was saved by {', '.join(map(str, given)) or 'nobody'}, and this is {_key(hook)}. Each rank "
+            "loads its own state. If the number of ranks has changed, give a list of the states of all ranks, or save "
             "state_dict(merged=True)")
 
 
@@ -97,8 +97,8 @@ def _check_rules(hook: Hook, saved: Mapping[str, Any]) -> None:
     for gradient in hook.gradients:
         before = saved["rules"].get(gradient.name)
         if before is None or method(before) != method(gradient.rule.text):
-            raise lacuna.InvalidArgument(f"{gradient.name}: the state was saved with {before or 'no rule'}, and the rule "
-                                         f"is {gradient.rule.text} now; the method must be the same")
+            raise lacuna.InvalidArgument(f"{gradient.name}: the state was saved with {before or 'no rule'}, and the "
+                                         f"rule is {gradient.rule.text} now; the method must be the same")
 
 
 def _merge(hook: Hook, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

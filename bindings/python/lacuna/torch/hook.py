@@ -117,8 +117,8 @@ class Hook:
 
     def _known(self, parameter: torch.Tensor) -> Gradient:
         if parameter not in self._gradients:
-            raise lacuna.InvalidArgument(f"a bucket has a parameter of shape {tuple(parameter.shape)} that the model of "
-                                         "this hook lacks; make the hook with the model that DDP wraps")
+            raise lacuna.InvalidArgument(f"a bucket has a parameter of shape {tuple(parameter.shape)} that the model "
+                                         "of this hook lacks; make the hook with the model that DDP wraps")
         return self._gradients[parameter]
 
     def _begin_step(self) -> None:
@@ -190,9 +190,9 @@ class Hook:
     def load_state_dict(self, state_dict: "Mapping[str, Any] | Sequence[Mapping[str, Any]]") -> None:
         """Restore what was saved by ``state_dict()``.
 
-        A rank loads its own dictionary, or a merged one, or a list of the dictionaries of all ranks. The number of ranks
-        may differ from that of the list or of the merged dictionary. Then each rank begins with the mean of the
-        residuals, so that nothing is lost or counted twice, and methods forget all else.
+        A rank loads its own dictionary, or a merged one, or a list of the dictionaries of all ranks. With a merged one
+        or a list, the number of ranks may be another one. Then each rank begins with the mean of the residuals, so that
+        nothing is lost or counted twice, and methods forget all else.
         """
         checkpoints.load(self, state_dict)
 

@@ -40,8 +40,8 @@ class Rule:
 def rules_of(given: object) -> list[Rule]:
     """Read rules: a method for all parameters, or a mapping from patterns of names to methods.
 
-    A method is a ``lacuna.Method``, a text ``"METHOD:OPTION=VALUE,..."``, or ``"dense"`` or None. Behind an ``@`` a text
-    names the algorithm.
+    A method is a ``lacuna.Method``, a text ``"METHOD:OPTION=VALUE,..."``, or ``"dense"`` or None. Behind an ``@`` a
+    text names the algorithm.
     """
     if isinstance(given, Mapping):
         return [_rule(pattern, method) for pattern, method in given.items()]
@@ -56,8 +56,8 @@ def _rule(pattern: object, given: object) -> Rule:
     if given is None:
         return Rule(pattern)
     if not isinstance(given, str):
-        raise TypeError(f"the rule for '{pattern}' is of type {type(given).__name__}; allowed: a lacuna.Method, text such "
-                        "as 'topk:density=0.01', 'dense', or None")
+        raise TypeError(f"the rule for '{pattern}' is of type {type(given).__name__}; allowed: a lacuna.Method, text "
+                        "such as 'topk:density=0.01', 'dense', or None")
     text, _, algorithm = given.partition("@")
     method = None if text in ("", DENSE) else lacuna.method(text)
     return Rule(pattern, method, algorithm or None)

@@ -44,8 +44,8 @@ class SparseBucket:
     def _rule_of(self, gradient: Gradient) -> Rule:
         rule = gradient.rule
         if rule.method is not None and rule.method.name != "blocks":
-            raise lacuna.Unsupported(f"the gradient of {gradient.name} is sparse, and its rule is {rule.text}; allowed: "
-                                     f"blocks, {DENSE}")
+            raise lacuna.Unsupported(f"the gradient of {gradient.name} is sparse, and its rule is {rule.text}; "
+                                     f"allowed: blocks, {DENSE}")
         given = {**rule.options, "block": str(self._width)}
         text = "blocks:" + ",".join(f"{name}={value}" for name, value in given.items())
         return Rule(rule.pattern, lacuna.method(text), rule.algorithm)
