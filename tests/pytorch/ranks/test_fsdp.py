@@ -72,7 +72,7 @@ def test_feedback_keeps_the_mass(size):
     assert torch.equal(summed(given).view(size, -1)[dist.get_rank()], got + left)
 
 
-@pytest.mark.parametrize("mode", ["static", "random", "shuffled"])
+@pytest.mark.parametrize("mode", ["static", "shuffled"])
 def test_a_rank_lacks_the_weights_whose_gradients_it_leaves_out(mesh, mode, rank, size):
     model = sharded(layers(), mesh, every_layer=False)
     lacuna.torch.ShardedHook(model, f"skip:steps=1,mode={mode}", gather=True)
@@ -99,7 +99,7 @@ def test_a_rank_lacks_the_weights_whose_gradients_it_leaves_out(mesh, mode, rank
                 lacked.add(tuple(lacks.any(1).tolist()))
                 assert lacks.any(1).sum() == 1
         reduce.draws.step += 1
-    assert mode == "static" or len(lacked) > 1
+    assert len(lacked) > 1 or mode == "static" or size == 2
 
 
 def test_skipping_trains(mesh):

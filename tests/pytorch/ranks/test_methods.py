@@ -107,7 +107,7 @@ def test_audit_and_summary(several):
     assert all(0 < audit.error < 1.5 for audit in hook.figures.audits)
     scalars = hook.scalars()
     assert 0 < scalars["lacuna/sent_bytes"] < scalars["lacuna/dense_bytes"]
-    assert scalars["lacuna/error/0.weight"] == hook.figures.audits[0].error
+    assert {f"lacuna/error/{audit.name}": audit.error for audit in hook.figures.audits}.items() <= scalars.items()
     text = hook.summary()
     assert "2 steps" in text and TOPK in text and "dense" in text
     dense, _ = hooked(layers())
@@ -149,5 +149,5 @@ def test_errors_of_calls_surface_in_backward(rank, several):
     ddp.register_comm_hook(hook, lacuna.torch.allreduce_hook)
     with pytest.raises(lacuna.Error) as raised:
         ddp(samples(0)).sum().backward()
-    assert "rank" in str(raised.value) and "method" in str(raised.value), str(raised.value)
+    assert "rank 0 posted allreduce" in str(raised.value) and "rank 1 posted allreduce" in str(raised.value)
     dist.barrier()
