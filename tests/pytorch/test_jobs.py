@@ -51,8 +51,8 @@ def test_all_ranks_pass_under_torchrun(ranks):
 
 
 def test_all_ranks_pass_under_lacuna_launch():
-    output = check(launch(3, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / "ranks" / "test_methods.py"))
-    assert output.count(" passed") == 3
+    output = check(launch(2, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / "ranks" / "test_methods.py"))
+    assert output.count(" passed") == 2
 
 
 def test_a_killed_rank_ends_the_others_with_an_error():

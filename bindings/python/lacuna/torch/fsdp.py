@@ -40,12 +40,19 @@ class Draws:
         self.dense = False
         self._seed = seed
         self._key = key
+        self._sizes: dict[str, int] = {}
 
     @property
     def is_dense(self) -> bool:
         return self.dense or self.step < self.warmup
 
-    def sampler(self) -> lacuna.Sampler:
+    def sampler(self, call: str, rule: Rule, tensor: torch.Tensor) -> lacuna.Sampler:
+        """The sampler of a call. A long call is cut by its bytes into parts that draw, so that both cuts must agree."""
+        self._sizes[call] = tensor.element_size()
+        if len(set(self._sizes.values())) > 1 and rule.options.get("mode", "static") != "static":
+            raise lacuna.Unsupported(f"elements of weights and of gradients have {sorted(self._sizes.values())} bytes; "
+                                     f"with {rule.text} they must have equally many, as with reduce_dtype=param_dtype, "
+                                     "or the mode must be static")
         return lacuna.Sampler(self._seed, self._key, self.step)
 
 
@@ -59,10 +66,11 @@ class _Comm:
     def _world(self, group: dist.ProcessGroup) -> lacuna.Communicator:
         return communicator_of(group)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, tensor: torch.Tensor) -> dict[str, Any]:
         if self.rule.method is None or self.draws.is_dense:
             return {}
-        return {"method": self.rule.method, "algorithm": self.rule.algorithm, "sampler": self.draws.sampler()}
+        sampler = self.draws.sampler(type(self).__name__, self.rule, tensor)
+        return {"method": self.rule.method, "algorithm": self.rule.algorithm, "sampler": sampler}
 
 
 class ReduceScatter(_Comm):
@@ -96,7 +104,7 @@ class ReduceScatter(_Comm):
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: dist.ProcessGroup,
                  op: dist.ReduceOp, async_op: bool = False) -> dist.Work | None:
         """Carry out the call."""
-        options = self._options()
+        options = self._options(input_tensor)
         if options:
             options["state"] = self.state
         request = self._world(group).start_reduce_scatter(input_tensor, output_tensor, op=_name_of(op), **options)
@@ -133,7 +141,7 @@ class AllGather(_Comm):
                  async_op: bool = False) -> dist.Work | None:
         """Carry out the call."""
         held = (output_tensor.numel(), output_tensor.dtype)
-        options = self._options() if held in self._filled else {}  # the first call has no older copies
+        options = self._options(input_tensor) if held in self._filled else {}  # the first call has no older copies
         self._filled.add(held)
         return _ended(self._world(group).start_allgather(input_tensor, output_tensor, **options), async_op)
 
