@@ -50,8 +50,10 @@ def sent_bytes():
 
 def connect(model, comm):
     """Gives a model its communication. Returns it with the hook of lacuna, if it has one."""
-    ddp = DistributedDataParallel(model)
     kind, _, option = comm.partition(":")
+    # PowerSGD's hook starts calls when others have ended. With several buckets their order would differ between ranks,
+    # which Gloo does not survive. If a size is given, all gradients of these models are in one bucket.
+    ddp = DistributedDataParallel(model, bucket_cap_mb=25 if kind == "powersgd" else None)
     hook = None
     if kind == "fp16":
         ddp.register_comm_hook(None, default_hooks.fp16_compress_hook)

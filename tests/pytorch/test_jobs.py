@@ -85,4 +85,6 @@ def test_the_training_example_writes_its_result(tmp_path, comm):
                    "--output", path))
     result = json.loads(path.read_text())
     assert result["ranks"] == 2 and len(result["evaluations"]) >= 2
-    assert result["evaluations"][-1]["bytes"] > 0 and result["evaluations"][-1]["accuracy"] > 0.3
+    assert result["evaluations"][-1]["accuracy"] > 0.3
+    if comm in ("gloo", "fp16", "powersgd:1"):  # on one host lacuna's ranks share memory
+        assert result["evaluations"][-1]["bytes"] > 0
