@@ -1,0 +1,6 @@
+"""lacuna for PyTorch."""
+from .process_group import Options, build, register
+
+register()
+
+__all__ = ["Options", "build"]

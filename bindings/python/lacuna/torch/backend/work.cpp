@@ -1,0 +1,184 @@
+#include "work.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "errors.hpp"
+
+namespace lacuna_c10d {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a thread waits before it looks for signals and for an abort.
+constexpr double slice = 0.1;
+
+/// Lets Python raise KeyboardInterrupt in its main thread.
+void check_signals() {
+  if (!Py_IsInitialized()) return;
+  const pybind11::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+}
+
+std::string seconds_of(std::chrono::milliseconds time) {
+  return c10::str(static_cast<double>(time.count()) / 1000, " s");
+}
+
+}  // namespace
+
+Work::Work(std::shared_ptr<Job> job, int rank, std::uint64_t sequence, Task task)
+    : c10d::Work(rank, task.kind, task.title.c_str(), task.inputs),
+      job_(std::move(job)),
+      task_(std::make_shared<Task>(std::move(task))),
+      sequence_(sequence),
+      future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
+
+Work::~Work() {
+  if (!requests_.empty()) job_->leave_behind(std::move(requests_), task_);
+}
+
+std::size_t Work::start(const std::vector<Starter>& calls, const lacuna_options& options) {
+  const std::lock_guard turn(turn_);
+  const auto until = Clock::now() + task_->timeout;
+  for (const Starter& call : calls) {
+    lacuna_request* request = nullptr;
+    lacuna_status status = call(options, &request);
+    while (status == LACUNA_BUSY && Clock::now() < until) {  // too many calls are in flight
+      lacuna_progress(job_->communicator(), nullptr);
+      std::this_thread::yield();
+      status = call(options, &request);
+    }
+    if (status != LACUNA_OK) {
+      failure_ = failure_of(lacuna_last_error());
+      break;
+    }
+    requests_.push_back(request);
+  }
+  if (requests_.empty() && failure_) std::rethrow_exception(failure_);
+  return requests_.size();
+}
+
+/// Moves messages for some time, or until all requests have ended. Returns whether they have. turn_ must be locked.
+bool Work::move(double seconds) {
+  for (; ended_ < requests_.size(); ++ended_) {
+    lacuna_request* const request = requests_[ended_];
+    std::int32_t finished = 0;
+    if (seconds > 0) lacuna_wait(request, seconds);
+    lacuna_test(request, &finished);
+    if (!finished) return false;
+    if (lacuna_wait(request, 0) != LACUNA_OK && !failure_) failure_ = failure_of(lacuna_last_error());
+  }
+  return true;
+}
+
+void Work::poll() {
+  std::unique_lock turn(turn_);
+  if (!concluded_ && move(0)) conclude(std::move(turn));
+}
+
+/// Copies results, and lets go of the requests and of what they use.
+void Work::conclude(std::unique_lock<std::mutex> turn) {
+  concluded_ = true;
+  std::int32_t all_reclaimed = 1;
+  for (lacuna_request* const request : requests_) {
+    std::int32_t reclaimed = 1;
+    if (failure_) lacuna_reclaimed(request, &reclaimed);
+    all_reclaimed &= reclaimed;
+  }
+  if (!failure_ && !told_) run_endings();
+  if (!all_reclaimed) job_->leave_behind({}, std::make_shared<Task>(*task_));
+  for (lacuna_request* const request : requests_) lacuna_request_free(request);
+  requests_.clear();
+  task_->memory.clear();
+  task_->objects.clear();
+  task_->endings.clear();
+  turn.unlock();
+  tell(failure_);
+}
+
+void Work::run_endings() {
+  try {
+    if (task_->kind == c10d::OpType::RECVANYSOURCE) check(lacuna_received_from(requests_.front(), &source_));
+    std::uint64_t bytes = 0;
+    if (task_->expected) check(lacuna_received_bytes(requests_.front(), &bytes));
+    if (task_->expected && bytes != *task_->expected) {
+      lacuna_c10d::fail(c10::str("the message has ", bytes, " bytes, and the tensor ", *task_->expected));
+    }
+    for (const auto& ending : task_->endings) ending();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+/// Gives the outcome to all who wait and to the future, once.
+void Work::tell(const std::exception_ptr& failure) {
+  if (told_.exchange(true)) return;
+  finish(failure);
+  if (failure) {
+    future_->setError(failure);
+  } else {
+    future_->markCompleted(c10::IValue(task_->outputs));
+  }
+}
+
+void Work::fail(const std::string& text) { tell(failure_of(text)); }
+
+/// Whether waiters have the outcome.
+bool Work::is_told() {
+  const std::lock_guard lock(mutex_);
+  return completed_;
+}
+
+bool Work::isCompleted() {
+  if (is_told()) return true;
+  std::unique_lock turn(turn_, std::try_to_lock);
+  if (turn && !concluded_ && move(0)) conclude(std::move(turn));
+  return is_told();
+}
+
+bool Work::wait(std::chrono::milliseconds timeout) {
+  const bool forever = timeout == kNoTimeout || timeout == c10d::kUnsetTimeout;
+  const auto until = Clock::now() + (forever ? std::chrono::milliseconds::zero() : timeout);
+  while (!is_told()) {
+    const double left = std::chrono::duration<double>(until - Clock::now()).count();
+    if (!forever && left <= 0) {
+      lacuna_c10d::fail(c10::str("the call has not ended within the timeout of ", seconds_of(timeout)));
+    }
+    const double now = forever ? slice : std::min(slice, left);
+    std::unique_lock turn(turn_, std::try_to_lock);
+    if (turn && !concluded_) {
+      ++job_->waiting;
+      const bool ended = move(now);
+      --job_->waiting;
+      if (ended)
+        conclude(std::move(turn));
+      else
+        turn.unlock();
+    } else {
+      if (turn) turn.unlock();
+      std::unique_lock lock(mutex_);
+      cv_.wait_for(lock, std::chrono::duration<double>(now), [this] { return completed_; });
+    }
+    if (is_told()) break;
+    if (job_->aborted()) fail("the process group was aborted");
+    check_signals();
+  }
+  if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
+  return true;
+}
+
+int Work::sourceRank() const {
+  TORCH_CHECK(source_ >= 0, "lacuna: only a completed receive from any rank knows its source");
+  return source_;
+}
+
+std::vector<at::Tensor> Work::result() {
+  TORCH_CHECK(isCompleted(), "lacuna: result() was called before the Work had completed; call wait() first");
+  return task_->outputs;
+}
+
+}  // namespace lacuna_c10d

@@ -1,0 +1,3 @@
+"""Tests of PyTorch that do not apply to the backend "lacuna", each with its reason."""
+
+SKIPPED: dict[str, str] = {}
