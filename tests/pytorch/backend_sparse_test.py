@@ -17,12 +17,13 @@ def sparse_of(rank: int, dtype: torch.dtype, rows: int, *row: int, coalesced: bo
     if not coalesced and rank < 3:
         places = torch.cat([places, places[:1]])
     values = ((torch.arange(len(places) * torch.Size(row).numel()) + rank) % 7).to(dtype).reshape(len(places), *row)
-    return torch.sparse_coo_tensor(places.unsqueeze(0), values, (rows, *row), is_coalesced=coalesced)
+    return torch.sparse_coo_tensor(places.unsqueeze(0), values, (rows, *row), is_coalesced=coalesced,
+                                   check_invariants=False)
 
 
 def tables(rank: int) -> None:
     size = distributed.get_world_size()
-    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64):
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int64):
         for row in ((), (4,), (3, 2)):
             for coalesced in (True, False):
                 got = sparse_of(rank, dtype, 23, *row, coalesced=coalesced)

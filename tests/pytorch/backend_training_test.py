@@ -59,7 +59,8 @@ def with_fp16_hook(rank: int) -> list[float]:
 def with_powersgd(rank: int) -> list[float]:
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
-    model = DistributedDataParallel(network(), bucket_cap_mb=0.01)
+    # Its callbacks make calls. With several buckets their order differs between ranks, which Gloo does not survive either.
+    model = DistributedDataParallel(network())
     state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
     model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     return train(model, rank)
@@ -161,7 +162,7 @@ def with_checkpoint(rank: int) -> list[float]:
     checkpoint.save(saved, checkpoint_id=folders[0])
     loaded = {name: torch.zeros_like(value) for name, value in saved.items()}
     checkpoint.load(loaded, checkpoint_id=folders[0])
-    assert all(torch.equal(loaded[name], value) for name, value in saved.items())
+    assert all(torch.equal(loaded[name], saved[name]) for name, _ in model.module.named_parameters())
     return losses
 
 

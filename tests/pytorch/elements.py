@@ -40,7 +40,8 @@ def reduced(tensors: list[torch.Tensor], operation: str) -> torch.Tensor:
     else:
         result = stack.amin(0) if operation == "min" else stack.amax(0)
     if operation == "avg":
-        result = result / len(tensors)
+        result = torch.view_as_complex(torch.view_as_real(result) / len(tensors)) if dtype.is_complex else (
+            result / len(tensors))
     return (result != 0) if dtype == torch.bool else result.to(dtype)
 
 
@@ -57,5 +58,7 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors have one type, one shape and equal bits."""
-    return one.dtype == other.dtype and one.shape == other.shape and torch.equal(bits(one), bits(other))
+    """Whether two tensors have one type, one shape and equal bits; of complex numbers, equal values."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return torch.equal(one, other) if one.dtype.is_complex else torch.equal(bits(one), bits(other))

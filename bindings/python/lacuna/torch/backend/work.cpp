@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <thread>
+#include <torch/csrc/distributed/c10d/Types.hpp>
 #include <utility>
 
 #include "errors.hpp"
