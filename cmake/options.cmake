@@ -4,6 +4,7 @@ include(CheckCXXCompilerFlag)
 
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(LACUNA_KOKKOS "Build the library that runs the kernels by Kokkos too (LACUNA_KERNELS=kokkos)" OFF)
+option(LACUNA_PYTHON "Build the package for Python" OFF)
 option(LACUNA_WERROR "Treat warnings as errors" OFF)
 set(LACUNA_ARCH "" CACHE STRING "Value of -march for all but the loops that are built for several instruction sets; empty for the compiler's default")
 set(LACUNA_SANITIZE "" CACHE STRING "Value of -fsanitize: address,undefined or thread")

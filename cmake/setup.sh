@@ -34,6 +34,8 @@ tests | clang-format | command clang-format
 tests | patch | command patch
 tests | file | command file
 tests | python3-pip | module pip
+tests | python3-venv | module ensurepip
+tests | python3-dev | command python3-config
 tests | doxygen | command doxygen
 tests | openmpi-bin | command mpirun.openmpi
 tests | libopenmpi-dev | command mpicc.openmpi
@@ -57,8 +59,10 @@ mkdocs='mkdocs==1.6.1 pygments==2.18.0'
 mkdocs_folder=build/mkdocs-1.6.1
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
+python_packages='build==1.6.1 scikit-build-core==1.1.2 nanobind==3.1.0 pytest==9.2.0 numpy ml_dtypes mpi4py==4.1.2'
+python_folder=build/python-packages
 aarch64_folder=build/aarch64-root
-torch_packages='torch==2.14.1 numpy pytest==9.2.0 ninja'
+torch_packages='torch==2.14.1 numpy pytest==9.2.0 ninja expecttest'
 torch_folder=build/torch-venv
 torch_space=12  # GB that must be free before PyTorch is fetched
 
@@ -156,6 +160,21 @@ without_torch() {
   exit 77
 }
 
+# Fetches what makes the wheel and runs its tests. A file there names the packages and the Python that they are for.
+fetch_python() {
+  local wanted
+  wanted="$python_packages for $(python3 -VV)"
+  [[ ! -e $python_folder/wanted || $(<"$python_folder/wanted") != "$wanted" ]] || return 0
+  printf 'setup: fetching %s from PyPI\n' "$python_packages"
+  rm -rf "$python_folder" "$python_folder.new" && mkdir -p "$python_folder.new"
+  # shellcheck disable=SC2086
+  python3 -m pip --quiet --disable-pip-version-check download --dest "$python_folder.new" $python_packages ||
+    fail "cannot get $python_packages from PyPI, which the tests of Python need. Give access to PyPI, or download them \
+into $python_folder with pip download"
+  printf '%s\n' "$wanted" >"$python_folder.new/wanted"
+  mv "$python_folder.new" "$python_folder"
+}
+
 unavailable() {
   printf 'setup: nothing is built for aarch64 here: %s\n' "$*" >&2
   exit 77
@@ -227,5 +246,6 @@ headers outside the compiler's search path."
 fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_mkdocs
+[[ " ${groups[*]} " != *' tests '* ]] || fetch_python
 [[ " ${groups[*]} " != *' aarch64 '* ]] || fetch_aarch64
 [[ " ${groups[*]} " != *' torch '* ]] || fetch_torch

@@ -17,7 +17,7 @@ runtime/job
 algorithms
 bindings/cpp
 bindings/c bindings/checkpoint bindings/workload
-bindings/mpi
+bindings/mpi bindings/python
 examples/workloads
 bindings/cli examples
 '

@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -47,6 +48,9 @@ const CallRequest& call_of(const lacuna_request& request);
 
 /// Turns a status into that of C. The text of a failure becomes the thread's last error.
 lacuna_status done(const Status& status);
+/// Returns the text with a zero byte at its end. It lives until the process ends. Each text is stored once, so the
+/// tables from which texts come bound the memory.
+const char* lasting(std::string_view text);
 /// Returns the text of this thread's last error.
 const std::string& last_error();
 

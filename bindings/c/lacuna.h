@@ -855,6 +855,12 @@ LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
  * @param method  becomes the method, for lacuna_method_free(), which is allowed while calls that use it run
  */
 LACUNA_EXPORT lacuna_status lacuna_method_create(const char* name, const char* options, lacuna_method** method);
+/**
+ * Says how many elements an entry of a lacuna_entries has in calls with this method.
+ * @param method   with its options
+ * @param elements becomes their number, or 0 if calls with this method take no entries
+ */
+LACUNA_EXPORT lacuna_status lacuna_entry_length(const lacuna_method* method, size_t* elements);
 /** Ends a handle. Null is allowed. */
 LACUNA_EXPORT void lacuna_method_free(lacuna_method* method);
 
@@ -948,6 +954,14 @@ LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lac
 /** Gives the value of one of the method's measures in a report, by its name. It is 0 where lacuna_get_report() gives
  * zeros. */
 LACUNA_EXPORT lacuna_status lacuna_get_report_measure(const lacuna_request* request, const char* name, double* value);
+
+/**
+ * Tells which algorithm carries out a call.
+ * @param request of a collective
+ * @param name    becomes its name, as lacuna_list_algorithms() lists it; empty for a message. It lives until the process
+ *                ends
+ */
+LACUNA_EXPORT lacuna_status lacuna_get_algorithm(const lacuna_request* request, const char** name);
 
 /** A stretch of an output that lacks a rank's contribution. The structure has no struct_size and gets no new members.
  */

@@ -12,11 +12,7 @@ using namespace lacuna::c;
 using lacuna::Code;
 using lacuna::Status;
 
-namespace {
-
-/// Returns the text with a zero byte at its end. It lives until the process ends. Each text is stored once, so the
-/// tables bound the memory.
-const char* lasting(std::string_view text) {
+const char* lacuna::c::lasting(std::string_view text) {
   static std::mutex mutex;
   static std::set<std::string, std::less<>> texts;
   const std::lock_guard lock(mutex);
@@ -24,6 +20,8 @@ const char* lasting(std::string_view text) {
   if (found == texts.end()) found = texts.emplace(text).first;
   return found->c_str();
 }
+
+namespace {
 
 /// Gives the length of a list, and one row of it, which `fill` makes.
 template <class Row, class Fill>

@@ -32,6 +32,14 @@ lacuna_status lacuna_method_create(const char* name, const char* options, lacuna
   });
 }
 
+lacuna_status lacuna_entry_length(const lacuna_method* method, size_t* elements) {
+  return guarded([&]() -> Status {
+    if (!method || !elements) return null_argument(method ? "elements" : "method");
+    *elements = lacuna::entry_length(method->options);
+    return {};
+  });
+}
+
 void lacuna_method_free(lacuna_method* method) { delete method; }
 
 lacuna_status lacuna_state_create(const lacuna_method* method, uint64_t seed, uint64_t key, lacuna_state** state) {
@@ -134,6 +142,15 @@ lacuna_status lacuna_get_report_measure(const lacuna_request* request, const cha
     const lacuna::Report all = call_of(*request).report();
     if (all.method && !lacuna::find(all.method->measures, name)) return no_measure(*all.method, name);
     *value = all.measures.value(std::string_view(name));
+    return {};
+  });
+}
+
+lacuna_status lacuna_get_algorithm(const lacuna_request* request, const char** name) {
+  return guarded([&]() -> Status {
+    if (!request || !name) return null_argument(request ? "name" : "request");
+    if (Status may = request->home.check(); !may) return may;
+    *name = lasting(call_of(*request).algorithm());
     return {};
   });
 }

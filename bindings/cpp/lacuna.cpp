@@ -125,6 +125,12 @@ Rank ReceiveRequest::source() const { return run_ && check() ? group_->communica
 
 Report CallRequest::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
 
+std::string_view CallRequest::algorithm() const {
+  if (!run_ || run_->kind != runtime::RunKind::Collective || !check()) return {};
+  const runtime::CollectiveRun& run = runtime::as_collective(*run_);
+  return run.method ? run.method->find(*run.algorithm)->name : run.algorithm->name;
+}
+
 Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
   if (!run_ || run_->kind != runtime::RunKind::Collective) {
     return Status(Code::InvalidArgument, "only the request of a collective has gaps");

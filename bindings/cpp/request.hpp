@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,9 @@ class CallRequest : public Request {
   /// Returns what the method has left out of a call that has ended well. It is empty if the call was to leave nothing
   /// out.
   Report report() const;
+  /// Returns the name of the algorithm that carries out the call, as `lacuna list` shows it. It is empty for an empty
+  /// request.
+  std::string_view algorithm() const;
   /// Lists what the output of rank `at` lacks after this call, ascending by Gap::from, then by offset. Without a method
   /// the list is empty. Each rank knows the lists of all ranks without a message. Use it for checks, reports and
   /// sharded data parallelism: the time grows with the cube of the number of ranks.

@@ -13,6 +13,11 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   lacuna_options options = LACUNA_OPTIONS_INIT;
   lacuna_method* method = NULL;
   expect_status(lacuna_method_create("topk", "density=1,feedback=0", &method), LACUNA_OK, "a method");
+  size_t length = 9;
+  expect_status(lacuna_entry_length(method, &length), LACUNA_OK, "the length of an entry");
+  expect(length == 1, "an entry of topk is one element");
+  expect_error(lacuna_entry_length(NULL, &length), LACUNA_INVALID_ARGUMENT, "method is null", "of no method");
+  expect_error(lacuna_entry_length(method, NULL), LACUNA_INVALID_ARGUMENT, "elements is null", "without a place");
   set_method(&options, method);
 
   lacuna_buffer in = buffer_of(values, 3), dense = buffer_of(sum, elements), sparse = buffer_of(sums, elements);

@@ -2,6 +2,7 @@
  * Calls that leave contributions out. Rank r contributes 2^r to each element, so that the bits of a sum name its ranks.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/bindings/c/c_api_test.h"
 
@@ -123,6 +124,11 @@ static void tells(lacuna_communicator* communicator) {
   lacuna_request* request = NULL;
   const lacuna_status status = execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request);
   started(status, request, "a call that is audited");
+  const char* algorithm = NULL;
+  expect_status(lacuna_get_algorithm(request, &algorithm), LACUNA_OK, "the algorithm");
+  expect(strcmp(algorithm, "skip_ring") == 0, "a call tells its algorithm");
+  expect_error(lacuna_get_algorithm(NULL, &algorithm), LACUNA_INVALID_ARGUMENT, "request is null", "of no request");
+  expect_error(lacuna_get_algorithm(request, NULL), LACUNA_INVALID_ARGUMENT, "name is null", "without a place");
   lacuna_report report = LACUNA_REPORT_INIT;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "a report");
   expect(near_to(measure_of(request, "steps"), ranks - 1), "a report says S");

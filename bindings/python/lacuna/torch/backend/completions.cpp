@@ -30,58 +30,85 @@ Completions::~Completions() {
 void Completions::add(std::uint64_t token, const c10::intrusive_ptr<Work>& work, std::size_t requests) {
   {
     const std::lock_guard lock(mutex_);
-    if (!stopping_ && !thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!stopping_ && threads_.empty()) start_thread();
   }
-  count(token, 0, requests, work);
+  const auto complete = count(token, 0, requests, work);
+  if (complete && complete->poll()) complete->complete_future();
+  if (is_stopping()) fail_all("the process group was shut down");
+}
+
+/// mutex_ must be locked.
+void Completions::start_thread() {
+  threads_.emplace_back([this] { run(); });
 }
 
 /// Notes that some requests of a Work have ended, or that there is this Work. A request may end before add() is called.
-void Completions::count(std::uint64_t token, std::size_t ended, std::size_t requests,
-                        const c10::intrusive_ptr<Work>& work) {
+/// Returns the Work if all of its requests have ended.
+c10::intrusive_ptr<Work> Completions::count(std::uint64_t token, std::size_t ended, std::size_t requests,
+                                            const c10::intrusive_ptr<Work>& work) {
   c10::intrusive_ptr<Work> complete;
-  {
-    const std::lock_guard lock(mutex_);
-    Watched& watched = watched_[token];
-    watched.ended += ended;
-    if (work) {
-      watched.work = work;
-      watched.requests = requests;
-    }
-    if (watched.work && watched.ended == watched.requests) {
-      complete = std::move(watched.work);
-      watched_.erase(token);
-    }
-    if (watched_.empty()) none_left_.notify_all();
-    if (work && watched_.size() == 1) wake();  // the thread may be idle
+  const std::lock_guard lock(mutex_);
+  Watched& watched = watched_[token];
+  watched.ended += ended;
+  if (work) {
+    watched.work = work;
+    watched.requests = requests;
   }
-  if (complete) complete->poll();
+  if (watched.work && watched.ended == watched.requests) {
+    complete = std::move(watched.work);
+    watched_.erase(token);
+  }
+  if (watched_.empty()) none_left_.notify_all();
+  if (work && watched_.size() == 1) wake();  // the thread may be idle
+  return complete;
 }
 
-void Completions::take_completions() {
+/// The next Work of which all requests have ended; null if there is none now.
+c10::intrusive_ptr<Work> Completions::next_complete() {
   std::int32_t found = 1;
   std::uint64_t token = 0;
   lacuna_status outcome = LACUNA_OK;
   while (lacuna_next_completion(communicator_, &found, &token, &outcome) == LACUNA_OK && found) {
-    try {
-      count(token, 1, 0, {});
-    } catch (const std::exception& error) {  // of a callback of the future
-      TORCH_WARN("lacuna: a callback has failed: ", error.what());
-    }
+    if (auto work = count(token, 1, 0, {})) return work;
   }
+  return {};
 }
 
 void Completions::run() {
-  while (true) {
-    take_completions();
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return;
+  ++followers_;
+  std::unique_lock lead(lead_);
+  --followers_;
+  while (!is_stopping()) {
+    if (const auto work = next_complete()) {
+      if (work->poll()) run_callbacks(*work, lead);
+      continue;
     }
     sleep();
     std::int32_t moved = job_->waiting == 0;
     while (moved && lacuna_progress(communicator_, &moved) == LACUNA_OK) {
     }
   }
+}
+
+void Completions::run_callbacks(Work& work, std::unique_lock<std::mutex>& lead) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (followers_ == 0 && !stopping_) start_thread();
+  }
+  lead.unlock();
+  try {
+    work.complete_future();
+  } catch (const std::exception& error) {
+    TORCH_WARN("lacuna: a callback of a future has failed: ", error.what());
+  }
+  ++followers_;
+  lead.lock();
+  --followers_;
+}
+
+bool Completions::is_stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
 }
 
 /// Sleeps until there may be something to do.
@@ -125,18 +152,23 @@ void Completions::fail_all(const std::string& text) {
 }
 
 void Completions::stop(std::chrono::milliseconds patience) {
+  std::vector<std::thread> threads;
   {
     std::unique_lock lock(mutex_);
     none_left_.wait_for(lock, patience, [this] { return watched_.empty(); });
     stopping_ = true;
+    threads.swap(threads_);
   }
   wake();
-  if (!job_->is_home() || thread_.get_id() == std::this_thread::get_id()) {
-    if (thread_.joinable()) thread_.detach();
-  } else if (thread_.joinable()) {
-    thread_.join();
-  }
   fail_all("the process group was shut down while the call was in flight");
+  for (std::thread& thread : threads) {
+    // A child made by fork() has no such thread, and a callback may be what ends the group.
+    if (!job_->is_home() || thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
 }
 
 }  // namespace lacuna_c10d

@@ -35,8 +35,7 @@ Work::Work(std::shared_ptr<Job> job, int rank, std::uint64_t sequence, Task task
     : c10d::Work(rank, task.kind, task.title.c_str(), task.inputs),
       job_(std::move(job)),
       task_(std::make_shared<Task>(std::move(task))),
-      sequence_(sequence),
-      future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
+      sequence_(sequence) {}
 
 Work::~Work() {
   if (!requests_.empty()) job_->leave_behind(std::move(requests_), task_);
@@ -76,13 +75,13 @@ bool Work::move(double seconds) {
   return true;
 }
 
-void Work::poll() {
+bool Work::poll() {
   std::unique_lock turn(turn_);
-  if (!concluded_ && move(0)) conclude(std::move(turn));
+  return !concluded_ && move(0) && conclude(std::move(turn));
 }
 
-/// Copies results, and lets go of the requests and of what they use.
-void Work::conclude(std::unique_lock<std::mutex> turn) {
+/// Copies results, lets go of the requests and of what they use, and tells the outcome.
+bool Work::conclude(std::unique_lock<std::mutex> turn) {
   concluded_ = true;
   std::int32_t all_reclaimed = 1;
   for (lacuna_request* const request : requests_) {
@@ -98,7 +97,7 @@ void Work::conclude(std::unique_lock<std::mutex> turn) {
   task_->objects.clear();
   task_->endings.clear();
   turn.unlock();
-  tell(failure_);
+  return tell(failure_);
 }
 
 void Work::run_endings() {
@@ -115,18 +114,35 @@ void Work::run_endings() {
   }
 }
 
-/// Gives the outcome to all who wait and to the future, once.
-void Work::tell(const std::exception_ptr& failure) {
-  if (told_.exchange(true)) return;
+/// Gives the outcome to all who wait, once. Returns whether there is a future that must have it too.
+bool Work::tell(const std::exception_ptr& failure) {
+  if (told_.exchange(true)) return false;
   finish(failure);
-  if (failure) {
+  const std::lock_guard lock(future_mutex_);
+  has_outcome_ = true;
+  return future_ != nullptr;
+}
+
+void Work::complete_future() {
+  if (const std::exception_ptr failure = exception()) {
     future_->setError(failure);
   } else {
     future_->markCompleted(c10::IValue(task_->outputs));
   }
 }
 
-void Work::fail(const std::string& text) { tell(failure_of(text)); }
+c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture() {
+  const std::lock_guard lock(future_mutex_);
+  if (!future_) {
+    future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    if (has_outcome_) complete_future();  // it has no callbacks yet
+  }
+  return future_;
+}
+
+void Work::fail(const std::string& text) {
+  if (tell(failure_of(text))) complete_future();
+}
 
 /// Whether waiters have the outcome.
 bool Work::is_told() {
@@ -137,7 +153,7 @@ bool Work::is_told() {
 bool Work::isCompleted() {
   if (is_told()) return true;
   std::unique_lock turn(turn_, std::try_to_lock);
-  if (turn && !concluded_ && move(0)) conclude(std::move(turn));
+  if (turn && !concluded_ && move(0) && conclude(std::move(turn))) complete_future();
   return is_told();
 }
 
@@ -149,27 +165,28 @@ bool Work::wait(std::chrono::milliseconds timeout) {
     if (!forever && left <= 0) {
       lacuna_c10d::fail(c10::str("the call has not ended within the timeout of ", seconds_of(timeout)));
     }
-    const double now = forever ? slice : std::min(slice, left);
-    std::unique_lock turn(turn_, std::try_to_lock);
-    if (turn && !concluded_) {
-      ++job_->waiting;
-      const bool ended = move(now);
-      --job_->waiting;
-      if (ended)
-        conclude(std::move(turn));
-      else
-        turn.unlock();
-    } else {
-      if (turn) turn.unlock();
-      std::unique_lock lock(mutex_);
-      cv_.wait_for(lock, std::chrono::duration<double>(now), [this] { return completed_; });
-    }
+    wait_for(forever ? slice : std::min(slice, left));
     if (is_told()) break;
     if (job_->aborted()) fail("the process group was aborted");
     check_signals();
   }
   if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
   return true;
+}
+
+/// Waits for some time. Moves messages meanwhile, unless another thread uses the requests.
+void Work::wait_for(double seconds) {
+  std::unique_lock turn(turn_, std::try_to_lock);
+  if (turn && !concluded_) {
+    ++job_->waiting;
+    const bool ended = move(seconds);
+    --job_->waiting;
+    if (ended && conclude(std::move(turn))) complete_future();
+    return;
+  }
+  if (turn) turn.unlock();
+  std::unique_lock lock(mutex_);
+  cv_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return completed_; });
 }
 
 int Work::sourceRank() const {

@@ -28,8 +28,11 @@ class Work final : public c10d::Work {
   /// Starts the calls, once, and returns how many were started. If one can't be started, the Work fails when those
   /// before it have ended. If the first one can't, this throws.
   std::size_t start(const std::vector<Starter>& calls, const lacuna_options& options);
-  /// Looks whether all calls have ended, and completes the Work if so. Does not wait.
-  void poll();
+  /// Looks whether all calls have ended, and ends the Work if so. Does not wait. Returns whether complete_future() must
+  /// follow, which runs callbacks of the program.
+  bool poll();
+  /// Completes the future of a Work that has ended.
+  void complete_future();
   /// Ends the Work with an error, while its calls go on.
   void fail(const std::string& text);
 
@@ -39,16 +42,17 @@ class Work final : public c10d::Work {
   void abort() override { fail("the call was aborted"); }
   int sourceRank() const override;
   std::vector<at::Tensor> result() override;
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
   std::uint64_t getSequencenumber() const override { return sequence_; }
   std::chrono::milliseconds getTimeout() const override { return task_->timeout; }
 
  private:
   bool is_told();
   bool move(double seconds);
-  void conclude(std::unique_lock<std::mutex> turn);
+  void wait_for(double seconds);
+  bool conclude(std::unique_lock<std::mutex> turn);
   void run_endings();
-  void tell(const std::exception_ptr& failure);
+  bool tell(const std::exception_ptr& failure);
 
   std::mutex turn_;  // one thread at a time uses the requests
   std::shared_ptr<Job> job_;
@@ -57,10 +61,12 @@ class Work final : public c10d::Work {
   std::size_t ended_ = 0;          // requests that have ended
   std::exception_ptr failure_;     // of the first call that has failed
   bool concluded_ = false;         // all have ended, and the results are in place
-  std::atomic<bool> told_{false};  // waiters and the future have the outcome
+  std::atomic<bool> told_{false};  // waiters have the outcome, or get it
   int source_ = -1;
   const std::uint64_t sequence_;
-  const c10::intrusive_ptr<c10::ivalue::Future> future_;
+  std::mutex future_mutex_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // null until somebody asks for it
+  bool has_outcome_ = false;                        // which the future gets
 };
 
 }  // namespace lacuna_c10d

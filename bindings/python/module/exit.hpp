@@ -1,0 +1,12 @@
+#pragma once
+
+namespace lacuna::python {
+
+/// Says that this thread ends the interpreter. All other threads that come back from lacuna stay there.
+void begin_ending();
+
+/// What happens when the interpreter ends: waits a moment for the calls in flight, and frees all communicators. Memory
+/// of calls that go on stays as it is. In a child made by fork() it does nothing.
+void leave();
+
+}  // namespace lacuna::python

@@ -1,0 +1,1 @@
+collect_ignore = ["ranks"]  # test_ranks.py runs it under the launcher

@@ -1,0 +1,129 @@
+"""Methods, states and reports."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lacuna
+
+
+def gradient(world, step=0):
+    generator = np.random.default_rng(100 * step + world.rank)
+    return generator.standard_normal(4000).astype(np.float32)
+
+
+def test_text_and_keywords_are_the_same_method():
+    made = lacuna.topk(density=0.02, feedback=False)
+    assert made == lacuna.method(made.text) and made.name == "topk"
+    assert "density=0.02" in made.text and "feedback=0" in made.text and "selection" not in made.text
+    assert lacuna.topk() == lacuna.method("topk")
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert lacuna.skip(steps=1, schedule={0: 1, 10: 2}).text == "skip:steps=1,schedule=0:1/10:2"
+
+
+def test_wrong_options_are_refused_with_words():
+    with pytest.raises(lacuna.InvalidArgument, match="density"):
+        lacuna.topk(density=3)
+    with pytest.raises(TypeError, match="densty"):
+        lacuna.topk(densty=0.1)
+    with pytest.raises(lacuna.InvalidArgument):
+        lacuna.method("nothing")
+
+
+@pytest.mark.parametrize("method", ["topk:density=0.01", "ok_topk:density=0.01"])
+def test_error_feedback_keeps_what_was_not_sent(world, method):
+    state = lacuna.State(method)
+    given, taken = np.zeros(4000), np.zeros(4000)
+    for step in range(4):
+        x = gradient(world, step)
+        given += x
+        report = world.allreduce(x, method=method, state=state)
+        taken += x
+        assert isinstance(report.measures, dict)
+        assert world.size == 1 or report.sent < report.dense_sent
+    assert state.runs == 4
+    held = np.asarray(state.arrays["residual"], np.float64)
+    assert held.shape == (4000,)
+    total = np.zeros(4000)
+    world.allreduce(given - held, total)
+    np.testing.assert_allclose(total, taken, atol=1e-4)
+
+
+def test_a_report_has_named_numbers(world):
+    x = gradient(world)
+    report = world.allreduce(x, method=lacuna.topk(density=0.01, feedback=False))
+    assert report.method == "topk"
+    for name, value in report.measures.items():
+        assert report[name] == value
+    with pytest.raises(KeyError, match="no measure 'nothing'"):
+        report["nothing"]
+    if world.size > 1:
+        assert 0 < report.sent < report.dense_sent == report.sent + report.bytes_saved
+        assert 0 < world.allreduce(x, method="skip:steps=1").left_out < 1
+    dense = world.allreduce(x)
+    assert (dense.method, dense.sent, dense.measures) == ("", 0, {})
+
+
+def test_a_state_goes_on_from_its_dictionary(world):
+    """A second state that was loaded gives the same bits as the first one."""
+    method = "ok_topk:density=0.02"
+    first, second = lacuna.State(method), lacuna.State(method)
+    world.allreduce(gradient(world), method=method, state=first)
+    saved = pickle.loads(pickle.dumps(first.state_dict()))
+    second.load_state_dict(saved)
+    assert second.runs == 1 and second.sampler == first.sampler
+    one, two = gradient(world, 1), gradient(world, 1)
+    world.allreduce(one, method=method, state=first)
+    world.allreduce(two, method=method, state=second)
+    assert one.tobytes() == two.tobytes()
+    with pytest.raises(lacuna.InvalidArgument):
+        second.load_state_dict({"saved": saved["saved"][:-1]})
+
+
+def test_a_state_serves_its_method_and_one_call_at_a_time(world):
+    state = lacuna.State("topk")
+    with pytest.raises(lacuna.InvalidArgument, match="made for the method topk"):
+        world.allreduce(gradient(world), method="ok_topk:density=0.1", state=state)
+    x = gradient(world)
+    request = world.start_allreduce(x, method="topk:density=0.1", state=state)
+    if not request.done:
+        with pytest.raises(lacuna.Busy):
+            state.save()
+    request.wait()
+    state.save()
+
+
+def test_equal_samplers_make_equal_choices(world):
+    method = lacuna.skip(steps=1, mode="random")
+    results = []
+    for _ in range(2):
+        sampler = lacuna.Sampler(seed=5, key=1)
+        x = gradient(world)
+        world.allreduce(x, method=method, sampler=sampler)
+        assert sampler.draw == (1 if world.size > 1 else 0)  # a rank alone leaves nothing out
+        results.append(x.tobytes())
+    assert results[0] == results[1]
+
+
+def test_gaps_say_what_is_lacking(world):
+    request = world.start_reduce_scatter(np.ones(8 * world.size), np.zeros(8), method="skip:steps=1")
+    request.wait()
+    gaps = request.gaps(world.rank)
+    assert all(len(gap) == 3 for gap in gaps)
+    assert world.size == 1 or gaps
+
+
+def test_entries_in_and_out(world):
+    places = np.array([world.rank, 10], np.uint32)
+    given = lacuna.Entries(places, np.array([1.0, 2.0], np.float32), 16)
+    taken = lacuna.Entries(np.zeros(16, np.uint32), np.zeros(16, np.float32), 16)
+    world.allreduce(given, taken, method="topk:density=1,feedback=0")
+    dense = np.zeros(16)
+    dense[taken.places[:taken.found]] = taken.values[:taken.found]
+    expected = np.zeros(16)
+    expected[:world.size] = 1
+    expected[10] = 2 * world.size
+    np.testing.assert_array_equal(dense, expected)
+    with pytest.raises(lacuna.InvalidArgument, match="uint32"):
+        world.allreduce(lacuna.Entries(np.zeros(2, np.int64), np.zeros(2), 9), taken, method="topk")
