@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and tests everything: set-up, release, the newer UCX, sanitizers, consumers of the installed tree, the package,
-# the wheel for Python, lacuna.torch, the lab, and the kernels for aarch64. tests/run.sh --quick builds and tests the release preset
-# only. The output of a stage goes to build/logs/ and is shown if the stage fails. At the end a table has all stages and
-# their times.
+# the wheel for Python, lacuna.torch, the lab, and the kernels for aarch64. tests/run.sh --quick builds and tests the
+# release preset only. The output of a stage goes to build/logs/ and is shown if the stage fails. At the end a table has
+# all stages and their times.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

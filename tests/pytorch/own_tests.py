@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs PyTorch's own tests of process groups over the backend "lacuna".
 
-They are in the installed wheel: the class of tests that PyTorch's test_distributed_fork runs for each of its backends.
-Each test forks its ranks. Tests that do not apply are listed here, each with its reason. PyTorch skips others itself,
-for instance where there is no GPU. The exit status is 1 if a test has failed, or if a test of the list does not exist.
+They are in the installed wheel: the class of tests that PyTorch's test_distributed_spawn runs for each of its backends.
+Many of them are only for a backend of a certain name. --like gloo chooses those that PyTorch has for Gloo; they run over
+lacuna all the same. Tests that do not apply are listed in own_tests_skipped.py, each with its reason. PyTorch skips
+others itself, for instance where there is no GPU. The exit status is 1 if a test has failed, or if a test of the list
+does not exist.
 
-    own_tests.py [--ranks 3] [--shard 1/2] [PATTERN ...]
+    own_tests.py [--like gloo] [--shard 1/2] [PATTERN ...]
 """
 
 from __future__ import annotations
@@ -19,9 +21,14 @@ import tempfile
 import time
 import unittest
 
-os.environ.setdefault("BACKEND", "lacuna")
-os.environ.setdefault("WORLD_SIZE", "3")
-os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp(prefix="lacuna-own-tests-"))
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("patterns", nargs="*", help="names of tests, with * and ?; default: all")
+parser.add_argument("--like", default="lacuna", help="runs the tests that PyTorch has for this backend")
+parser.add_argument("--ranks", default="3", help="default: 3, as in PyTorch's own runs")
+parser.add_argument("--shard", default="1/1", help="I/N runs every N-th test, from the I-th on")
+options = parser.parse_args()
+# The module of the tests reads them when it is imported.
+os.environ.update(BACKEND=options.like, WORLD_SIZE=options.ranks, TEMP_DIR=tempfile.mkdtemp(prefix="lacuna-tests-"))
 
 import torch
 from own_tests_skipped import SKIPPED
@@ -34,13 +41,15 @@ for feature in ("subgroup", "ddp", "plugin"):
 
 from torch.testing._internal.distributed import distributed_test
 
+distributed_test.BACKEND = "lacuna"  # what the groups are made of
+
 
 class OwnTests(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
-    """What PyTorch's test_distributed_fork makes of the two classes."""
+    """What test_distributed_spawn makes of the two classes, with ranks that are forked, which is quicker."""
 
     def setUp(self) -> None:
         super().setUp()
-        self._fork_processes()
+        self._start_processes(torch.multiprocessing.get_context("fork").Process)
 
 
 class Result(unittest.TextTestResult):
@@ -86,10 +95,6 @@ def names_of(patterns: list[str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("patterns", nargs="*", help="names of tests, with * and ?; default: all")
-    parser.add_argument("--shard", default="1/1", help="I/N runs every N-th test, from the I-th on")
-    options = parser.parse_args()
     shard, shards = map(int, options.shard.split("/"))
     names = names_of(options.patterns)[shard - 1::shards]
     suite = unittest.TestSuite(OwnTests(name) for name in names)
