@@ -29,6 +29,12 @@ std::string seconds_of(std::chrono::milliseconds time) {
   return c10::str(static_cast<double>(time.count()) / 1000, " s");
 }
 
+/// The text of the last error. The deadline of a call is the timeout of its group, or one of its own.
+std::string text_of(lacuna_status outcome, std::chrono::milliseconds timeout) {
+  if (outcome != LACUNA_TIMED_OUT) return lacuna_last_error();
+  return c10::str("the timeout of ", seconds_of(timeout), " has passed: ", lacuna_last_error());
+}
+
 }  // namespace
 
 Work::Work(std::shared_ptr<Job> job, int rank, std::uint64_t sequence, Task task)
@@ -70,7 +76,8 @@ bool Work::move(double seconds) {
     if (seconds > 0) lacuna_wait(request, seconds);
     lacuna_test(request, &finished);
     if (!finished) return false;
-    if (lacuna_wait(request, 0) != LACUNA_OK && !failure_) failure_ = failure_of(lacuna_last_error());
+    const lacuna_status outcome = lacuna_wait(request, 0);
+    if (outcome != LACUNA_OK && !failure_) failure_ = failure_of(text_of(outcome, task_->timeout));
   }
   return true;
 }
