@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from elements import ALL, data, same
-from ranks import run
+from processes import run
 from torch import distributed
 
 

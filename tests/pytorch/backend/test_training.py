@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from ranks import run
+from processes import run
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 

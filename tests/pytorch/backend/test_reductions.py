@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from elements import ALL, COMPLEX, FLOATS, OPERATIONS, OTHERS, WHOLE, data, reduced, same, serves
-from ranks import run
+from processes import run
 from torch import distributed
 
 SIZES = [1, 2, 3, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from elements import same
-from ranks import attempt, run
+from processes import attempt, run
 from torch import distributed
 
 import lacuna.torch

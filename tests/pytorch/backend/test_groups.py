@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 import torch
-from ranks import attempt, run
+from processes import attempt, run
 from torch import distributed
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 import torch
-from ranks import attempt, die, run
+from processes import attempt, die, run
 from torch import distributed
 
 
