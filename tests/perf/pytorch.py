@@ -53,7 +53,8 @@ def main() -> None:
             cells = [f"{statistics.median(each):.1f} ({min(each):.1f}..{max(each):.1f})" for each in times.values()]
             ratio = statistics.median(times["Gloo"]) / statistics.median(times["lacuna"])
             if told:
-                print(f"| {name}{', async_op and wait' * asynchronous} | {' | '.join(cells)} | {ratio:.1f} |", flush=True)
+                label = name + ", async_op and wait" * asynchronous
+                print(f"| {label} | {' | '.join(cells)} | {ratio:.1f} |", flush=True)
     distributed.destroy_process_group()
 
 

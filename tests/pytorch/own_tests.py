@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs PyTorch's own tests of process groups over the backend "lacuna".
 
-They are in the installed wheel: the class of tests that PyTorch's test_distributed_spawn runs for each of its backends.
-Many of them are only for a backend of a certain name. --like gloo chooses those that PyTorch has for Gloo; they run over
-lacuna all the same. Tests that do not apply are listed in own_tests_skipped.py, each with its reason. PyTorch skips
-others itself, for instance where there is no GPU. The exit status is 1 if a test has failed, or if a test of the list
-does not exist.
+They are in the installed wheel: the class of tests that PyTorch's test_distributed_spawn runs for each of its
+backends. Many of them are only for a backend of a certain name. --like gloo chooses those that PyTorch has for Gloo;
+they run over lacuna all the same. Tests that do not apply are listed in own_tests_skipped.py, each with its reason.
+PyTorch skips others itself, for instance where there is no GPU. The exit status is 1 if a test has failed, or if a test
+of the list does not exist.
 
     own_tests.py [--like gloo] [--shard 1/2] [PATTERN ...]
 """

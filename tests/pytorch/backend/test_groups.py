@@ -128,9 +128,10 @@ ENDINGS = {
     "a receive in flight, destroyed":
         "work = distributed.irecv(torch.zeros(3), 1 - distributed.get_rank())\ndistributed.destroy_process_group()",
     "callbacks in flight":
-        "for _ in range(50): distributed.all_reduce(torch.ones(9), async_op=True).get_future().then(lambda f: f.value())",
-    "world deleted first": "import gc; world = distributed.group.WORLD; distributed.destroy_process_group(); del world; "
-                           "gc.collect()",
+        "for _ in range(50):\n"
+        "  distributed.all_reduce(torch.ones(9), async_op=True).get_future().then(lambda done: done.value())",
+    "world deleted first":
+        "import gc; world = distributed.group.WORLD; distributed.destroy_process_group(); del world; gc.collect()",
     "sys.exit": "sys.exit(0)",
     "forked child": "child = os.fork()\nif child == 0: sys.exit(0)\nassert os.waitpid(child, 0)[1] == 0\n"
                     "distributed.barrier()",

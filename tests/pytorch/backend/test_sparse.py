@@ -135,7 +135,8 @@ def states_end_with_their_tensors(rank: int) -> None:
         assert gradient.max() == distributed.get_world_size()
 
 
-@pytest.mark.parametrize("body", [dense_where_it_must_be, states_end_with_their_tensors], ids=lambda body: body.__name__)
+@pytest.mark.parametrize("body", [dense_where_it_must_be, states_end_with_their_tensors],
+                         ids=lambda body: body.__name__)
 def test_a_method(body) -> None:
     run(2, body, pg_options=lacuna.torch.Options(method="topk:density=0.01"))
 

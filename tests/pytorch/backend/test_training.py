@@ -59,7 +59,7 @@ def with_fp16_hook(rank: int) -> list[float]:
 def with_powersgd(rank: int) -> list[float]:
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
-    # Its callbacks make calls. With several buckets their order differs between ranks, which Gloo does not survive either.
+    # Its callbacks make calls. With several buckets their order differs between ranks, and Gloo does not survive it.
     model = DistributedDataParallel(network())
     state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
     model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)

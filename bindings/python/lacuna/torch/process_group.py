@@ -18,8 +18,8 @@ __all__ = ["Options", "build", "register"]
 class Options:
     """What a process group of the backend "lacuna" does beside PyTorch's defaults.
 
-    Given as ``pg_options`` to ``init_process_group`` and ``new_group``. The text of a method alone works there too. Equal
-    on all ranks.
+    Given as ``pg_options`` to ``init_process_group`` and ``new_group``, equal on all ranks. The text of a method alone
+    works there too.
 
     Parameters
     ----------
