@@ -31,6 +31,7 @@ build | dataset-fashion-mnist | file /usr/share/datasets/fashion-mnist/train-ima
 tests | libgtest-dev | header gtest/gtest.h
 tests | libbenchmark-dev | header benchmark/benchmark.h
 tests | clang-format | command clang-format
+tests | gfortran | command gfortran
 tests | patch | command patch
 tests | file | command file
 tests | python3-pip | module pip

@@ -13,7 +13,7 @@ lacuna::Neighbour neighbour_of(const lacuna_neighbour& given) {
 }
 
 Status read_halo(const lacuna_halo& given, lacuna::Halo& halo) {
-  if (Status valid = check_range("dtype", given.dtype, LACUNA_U8); !valid) return valid;
+  if (Status valid = check_dtype(given.dtype); !valid) return valid;
   halo = {given.send, given.send_count, given.receive, given.receive_count, static_cast<lacuna::Dtype>(given.dtype)};
   return {};
 }

@@ -17,8 +17,8 @@ from pygments.formatters import HtmlFormatter
 
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 CODE = re.compile(r"^```.*?^```|^\n(?:(?:    [^\n]*)?\n)+|`[^`]+`", re.M | re.S)
-LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".c": "c", ".py": "python", ".sh": "bash", ".toml": "toml",
-             ".txt": "cmake", ".def": "cpp", ".svg": "xml"}
+LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".c": "c", ".f90": "fortran", ".F90": "fortran",
+             ".py": "python", ".sh": "bash", ".toml": "toml", ".txt": "cmake", ".def": "cpp", ".svg": "xml"}
 STYLE = """
 .wy-nav-content { max-width: 1100px; }
 .rst-content pre { overflow-x: auto; }

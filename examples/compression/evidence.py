@@ -5,7 +5,7 @@
     examples/compression/evidence.py gather [--build BUILD]
     examples/compression/evidence.py draw [--build BUILD]
 
-`run` trains time.toml on hosts of the lab, once for each seed that is missing, and leaves the results in
+`run` trains time.toml on hosts of the lab with all seeds, unless it has done so, and leaves the results in
 results/compression/. Times count: do nothing else meanwhile. `gather` collects the result files in
 docs/compression.csv. `draw` writes into docs/compression.md the table of time to 87 % of the test images, bytes and
 accuracy, and by the command the tables of options. It needs Debian's python3-h5py.
@@ -28,12 +28,10 @@ GOAL = 0.87  # of the test images
 
 
 def run(arguments):
-    lacuna = trials.lacuna_of(arguments.build)
-    for seed in range(1, arguments.seeds + 1):
-        begin = time.monotonic()
-        config = trials.config_of(HERE, "time", seed, arguments.epochs)
-        trials.train_in_lab(lacuna, arguments.hosts, arguments.rate, config, arguments.fresh)
-        print(f"seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+    begin = time.monotonic()
+    config = trials.config_of(HERE, "time", arguments.seeds, arguments.epochs)
+    trials.train_in_lab(trials.lacuna_of(arguments.build), arguments.hosts, arguments.rate, config, arguments.fresh)
+    print(f"{arguments.seeds} seeds: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def gather(_):

@@ -27,6 +27,7 @@ dpkg-deb --extract "$package" root
 for path in bin/lacuna lib/liblacuna_core.so.0 lib/liblacuna_c.so.0 lib/liblacuna_checkpoint.so.0 lib/liblacuna_core.so \
   lib/cmake/lacuna/lacuna-config.cmake lib/pkgconfig/lacuna.pc include/lacuna/lacuna.hpp include/lacuna/lacuna.h \
   include/lacuna/lacuna_mpi.hpp include/lacuna/kernels/elements.hpp share/man/man1/lacuna.1 \
+  include/lacuna/fortran/lacuna.f90 include/lacuna/fortran/modules/lacuna.mod lib/pkgconfig/lacuna-fortran.pc \
   share/man/man1/lacuna-perf.1 share/bash-completion/completions/lacuna share/doc/lacuna/{LICENSE,README.md} \
   share/doc/lacuna/docs/configuration.md share/doc/lacuna/examples/{allreduce.cpp,overlap.c,fashion_mnist.toml} \
   share/doc/lacuna/examples/own_method/{CMakeLists.txt,short_ring.cpp}; do

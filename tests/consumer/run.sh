@@ -80,6 +80,10 @@ for mpi in openmpi mpich; do
   done
 done
 
+if [[ -e $libraries/pkgconfig/lacuna-fortran.pc ]]; then
+  (unset LD_LIBRARY_PATH && "$here/fortran.sh" "$work/lacuna" "$work")
+fi
+
 printf '== where main has initialised Kokkos\n'
 configure_and_build kokkos
 "$work/kokkos/own_kokkos"

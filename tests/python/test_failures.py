@@ -13,8 +13,8 @@ STAYS = "time.sleep(60)\n"
 
 def test_the_death_of_a_rank_is_an_error_that_names_it():
     survivor = """
-        world.barrier()
         try:
+            world.barrier()
             world.allreduce(bytearray(8))
         except lacuna.PeerFailed as error:
             print("rank 1" in str(error), isinstance(error, ConnectionError), world.status != "ok")

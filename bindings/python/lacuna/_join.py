@@ -59,4 +59,4 @@ def _share_id(comm: Any, address: str | None) -> bytes:
     shared = comm.bcast(made, root=0)
     if failure is not None:
         raise failure
-    return shared
+    return bytes(shared)

@@ -1,0 +1,16 @@
+# Finds a Fortran compiler. The module is built where there is one, but not with sanitizers or by a cross compiler.
+include(CheckLanguage)
+set(lacuna_fortran_default OFF)
+if(NOT CMAKE_CROSSCOMPILING AND NOT LACUNA_SANITIZE)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    set(lacuna_fortran_default ON)
+  endif()
+endif()
+option(LACUNA_FORTRAN "Build the Fortran module" ${lacuna_fortran_default})
+if(LACUNA_FORTRAN)
+  enable_language(Fortran)
+  # Module files and array descriptors are those of this compiler.
+  string(REGEX MATCH "^[0-9]+" lacuna_fortran_compiler "${CMAKE_Fortran_COMPILER_VERSION}")
+  string(PREPEND lacuna_fortran_compiler ${CMAKE_Fortran_COMPILER_ID}-)
+endif()
