@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [aarch64]
+# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [aarch64] [torch]
 # On Debian and Ubuntu it uses apt-get, as root or through sudo. Elsewhere it lists what is missing and stops. The UCX
 # of PyPI, with which the tests run once more, goes into build/ucx-1.22. Debian's arm64 packages, which lacuna needs to
-# be built for aarch64, are unpacked into build/aarch64-root and not installed. The script ends with 77 if this machine
-# cannot have them.
+# be built for aarch64, are unpacked into build/aarch64-root and not installed. PyPI's PyTorch, for the tests of
+# lacuna.torch, goes into a virtual environment in build/torch-venv; it takes 6 GB. The script ends with 77 if this
+# machine cannot have what aarch64 or torch ask for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -50,8 +51,11 @@ benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
 benchmarks | python3-h5py | module h5py
+benchmarks | bible-kjv | command bible
 aarch64 | g++-aarch64-linux-gnu | command aarch64-linux-gnu-g++
 aarch64 | qemu-user | command qemu-aarch64
+torch | python3-venv | module ensurepip
+torch | python3-dev | command python3-config
 '
 mkdocs='mkdocs==1.6.1 pygments==2.18.0'
 mkdocs_folder=build/mkdocs-1.6.1
@@ -60,6 +64,9 @@ ucx_folder=build/ucx-1.22
 python_packages='build==1.6.1 scikit-build-core==1.1.2 nanobind==3.1.0 pytest==9.2.0 numpy ml_dtypes mpi4py==4.1.2'
 python_folder=build/python-packages
 aarch64_folder=build/aarch64-root
+torch_packages='torch==2.14.1 numpy pytest==9.2.0 ninja expecttest'
+torch_folder=build/torch-venv
+torch_space=12  # GB that must be free before PyTorch is fetched
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
@@ -133,6 +140,28 @@ $mkdocs_folder with pip install --target"
   mv "$mkdocs_folder.new" "$mkdocs_folder"
 }
 
+# Fetches PyTorch, and what compiles and tests the backend with it. A file there names the packages.
+fetch_torch() {
+  local free
+  [[ ! -e $torch_folder/packages || $(<"$torch_folder/packages") != "$torch_packages" ]] || return 0
+  mkdir -p build
+  free=$(($(df --output=avail -k build | tail -n 1) >> 20))
+  ((free >= torch_space)) || without_torch "the disk has $free GB free, and PyTorch needs $torch_space GB"
+  printf 'setup: fetching %s from PyPI\n' "$torch_packages"
+  rm -rf "$torch_folder"
+  python3 -m venv "$torch_folder"
+  # shellcheck disable=SC2086
+  "$torch_folder/bin/pip" --quiet --disable-pip-version-check --no-cache-dir install $torch_packages ||
+    without_torch "PyPI does not give $torch_packages (see pip's message above)"
+  printf '%s\n' "$torch_packages" >"$torch_folder/packages"
+}
+
+without_torch() {
+  rm -rf "$torch_folder"
+  printf 'setup: lacuna.torch is not tested here: %s\n' "$*" >&2
+  exit 77
+}
+
 # Fetches what makes the wheel and runs its tests. A file there names the packages and the Python that they are for.
 fetch_python() {
   local wanted
@@ -196,8 +225,8 @@ $packages"
 
 groups=("${@:-build}")
 for group in "${groups[@]}"; do
-  [[ $group =~ ^(build|tests|benchmarks|aarch64)$ ]] ||
-    fail "unknown group '$group'; allowed: build, tests, benchmarks, aarch64"
+  [[ $group =~ ^(build|tests|benchmarks|aarch64|torch)$ ]] ||
+    fail "unknown group '$group'; allowed: build, tests, benchmarks, aarch64, torch"
 done
 if [[ " ${groups[*]} " == *' aarch64 '* ]]; then
   [[ $(uname -m) != aarch64 ]] || unavailable "this machine is aarch64 itself and needs no cross compiler"
@@ -221,3 +250,4 @@ fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_mkdocs
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_python
 [[ " ${groups[*]} " != *' aarch64 '* ]] || fetch_aarch64
+[[ " ${groups[*]} " != *' torch '* ]] || fetch_torch

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and tests everything: set-up, release, the newer UCX, sanitizers, consumers of the installed tree, the package,
-# the wheel for Python, the lab, and the kernels for aarch64. tests/run.sh --quick builds and tests the release preset
-# only. The output of a stage goes to build/logs/ and is shown if the stage fails. At the end a table has all stages and
-# their times.
+# the wheel for Python, lacuna.torch, the lab, and the kernels for aarch64. tests/run.sh --quick builds and tests the
+# release preset only. The output of a stage goes to build/logs/ and is shown if the stage fails. At the end a table has
+# all stages and their times.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -143,6 +143,7 @@ stage 'one more algorithm' tests/algorithms/throwaway.sh
 stage 'consumers' tests/consumer/run.sh build/release
 stage 'package' tests/consumer/package.sh build/release
 stage 'python' tests/python/wheel.sh
+stage 'PyTorch' tests/pytorch/run.sh
 stage 'lab' run_lab
 while ((${#lanes[@]} > 0)); do
   wait "${lanes[0]}"

@@ -13,8 +13,8 @@ STAYS = "time.sleep(60)\n"
 
 def test_the_death_of_a_rank_is_an_error_that_names_it():
     survivor = """
-        world.barrier()
         try:
+            world.barrier()
             world.allreduce(bytearray(8))
         except lacuna.PeerFailed as error:
             print("rank 1" in str(error), isinstance(error, ConnectionError), world.status != "ok")
@@ -165,7 +165,8 @@ def test_a_child_of_fork_harms_nobody():
     """
     with ranks(program, program) as started:
         for process in started:
-            assert outcome(process) == ("goes on\n", "", 0)
+            output, errors, status = outcome(process)  # newer versions of Python warn of fork() beside threads
+            assert (output, status) == ("goes on\n", 0), errors
 
 
 def test_workers_of_multiprocessing():

@@ -41,8 +41,14 @@ x = bytearray([world.rank + 1] * 10)
 world.allreduce(x)
 assert x == bytearray([3] * 10)
 world.free()
-half = lacuna.init(comm=MPI.COMM_SELF)
+half = lacuna.init(comm=MPI.COMM_SELF, store="127.0.0.1:0")
 assert half.size == 1
+for wrong in ({"rank": 0}, {"store": "127.0.0.1:5"}):
+    try:
+        lacuna.init(comm=MPI.COMM_SELF, **wrong)
+        assert False
+    except lacuna.InvalidArgument:
+        pass
 print("joined")
 """
     ended = subprocess.run([mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "-c", program],

@@ -17,7 +17,7 @@ import atexit
 from importlib.util import find_spec
 
 if find_spec("libucx") is not None:  # the UCX of lacuna[ucx]; else the system has one
-    from libucx import load_library
+    from libucx import load_library  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     load_library()
     del load_library
@@ -28,7 +28,8 @@ from lacuna._errors import (IO, Busy, Error, Internal, InvalidArgument, Mismatch
 from lacuna._join import init
 from lacuna._lacuna import (Communicator, Entries, Method, Report, Request, Sampler, State, UniqueId, make_unique_id,
                             test_any, wait_all, wait_any)
-from lacuna._lists import algorithms, collectives, get_command, get_include, get_library, info, methods
+from lacuna._command import get_command
+from lacuna._lists import algorithms, collectives, get_include, get_library, info, methods
 from lacuna import _calls, _states
 from lacuna._methods import *  # a function for each method
 from lacuna._methods import __all__ as _names_of_methods

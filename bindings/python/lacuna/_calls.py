@@ -55,7 +55,7 @@ OPTIONS = [
 
 
 def has_root(row: dict[str, Any]) -> bool:
-    return row["input_at_root"] or row["output_at_root"]
+    return bool(row["input_at_root"] or row["output_at_root"])
 
 
 def reduction_of(row: dict[str, Any]) -> Parameter:
@@ -104,7 +104,7 @@ def make_method(form: str, row: dict[str, Any]) -> None:
         name, ["self", *(parameter.declaration() for parameter in by_place), "*",
                *(parameter.declaration() for parameter in by_name)], returns[0],
         f"return self._call({number}, {row['collective']}, {', '.join(arguments)})", {},
-        document(summary, by_place + by_name, returns), "lacuna")
+        document(summary, by_place + by_name, returns), _lacuna.__name__)
     function.__qualname__ = f"Communicator.{name}"
     setattr(_lacuna.Communicator, name, function)
 

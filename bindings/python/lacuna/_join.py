@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lacuna import _lacuna
+from lacuna._errors import InvalidArgument
 from lacuna._lacuna import Communicator, UniqueId
 
 
@@ -26,7 +27,8 @@ def init(rank: int | None = None, size: int | None = None, *, store: str | None 
     id : UniqueId or bytes, optional
         In place of a store and a key: what make_unique_id() has made on rank 0. Rank and size must be given too.
     comm : mpi4py.MPI.Comm, optional
-        The ranks of this communicator of MPI join. Nothing else is needed.
+        The ranks of this communicator of MPI join. Nothing else is needed; a store such as "10.0.0.1:0" says at which of
+        its addresses rank 0 listens.
     progress : {'caller', 'thread'}, optional
         Who moves messages: the threads that call lacuna, while they do, or a thread of its own.
 
@@ -37,8 +39,10 @@ def init(rank: int | None = None, size: int | None = None, *, store: str | None 
     """
     if comm is not None:
         if rank is not None or size is not None or id is not None:
-            raise ValueError("comm is given beside rank, size or id; it tells them")
-        rank, size, id = comm.Get_rank(), comm.Get_size(), _share_id(comm, store)
+            raise InvalidArgument("comm is given beside rank, size or id; it tells them")
+        if store is not None and not store.endswith(":0"):
+            raise InvalidArgument(f"store is {store!r} beside comm; allowed: where rank 0 listens, such as 10.0.0.1:0")
+        rank, size, id = comm.Get_rank(), comm.Get_size(), _share_id(comm, store and store[:-len(":0")])
         store = None
     if id is not None and not isinstance(id, UniqueId):
         id = UniqueId(bytes(id))
@@ -53,10 +57,10 @@ def _share_id(comm: Any, address: str | None) -> bytes:
     made, failure = bytes(128), None
     if comm.Get_rank() == 0:
         try:
-            made = bytes(_lacuna.make_unique_id(address and address.rpartition(":")[0]))
+            made = bytes(_lacuna.make_unique_id(address))
         except Exception as error:  # the others must hear of it first
             failure = error
     shared = comm.bcast(made, root=0)
     if failure is not None:
         raise failure
-    return shared
+    return bytes(shared)

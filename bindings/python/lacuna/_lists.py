@@ -37,15 +37,13 @@ def get_include() -> str:
     return str(HERE / "include")
 
 
-def get_command() -> str:
-    """Return the path of the command ``lacuna``."""
-    return str(HERE / "bin" / "lacuna")
-
-
 def info() -> dict[str, Any]:
     """Tell versions, kernels, transports and the variables in effect, as ``lacuna info`` does."""
     import json
     import subprocess
 
-    shown = subprocess.run([get_command(), "info", "-J"], check=True, capture_output=True, text=True)
-    return json.loads(shown.stdout)
+    from lacuna import _command
+
+    shown = subprocess.run([_command.get_command(), "info", "-J"], check=True, capture_output=True, text=True,
+                           env=_command.environment())
+    return dict(json.loads(shown.stdout))

@@ -68,7 +68,7 @@ def make_function(row: dict[str, Any]) -> Callable[..., Method]:
     summary = f"Make the method {name}: {row['summary']}."
     return define(name, declarations, "Method", f"return _made({name!r}, _initial, {given})",
                   {"_made": made, "_initial": initial}, document(summary, parameters, ("Method", "for any number of calls")),
-                  "lacuna")
+                  __name__)
 
 
 functions = {row["name"]: make_function(row) for row in _lacuna.list_methods()}

@@ -41,7 +41,7 @@ def define(name: str, declarations: list[str], returns: str, body: str, names: d
     source = f"def {name}({', '.join(declarations)}) -> {returns}:\n    {body}\n"
     code = compile("from __future__ import annotations\n" + source, f"<lacuna {name}>", "exec")
     exec(code, names)
-    function = names.pop(name)
+    function: Callable[..., Any] = names.pop(name)
     function.__doc__ = help
     function.__module__ = module
     return function

@@ -23,13 +23,14 @@ def load_state_dict(self: State, saved: Mapping[str, Any]) -> None:
     self.restore(bytes(saved["saved"]))
 
 
-def wait(self: Request) -> Generator[Any, None, Report]:
+def __await__(self: Request) -> Generator[Any, None, Report]:
     """Let a coroutine of asyncio wait for the request."""
     from lacuna import _await  # asyncio takes long to import
 
     return _await.wait(self)
 
 
-State.state_dict = state_dict
-State.load_state_dict = load_state_dict
-Request.__await__ = wait
+for owner, function in ((State, state_dict), (State, load_state_dict), (Request, __await__)):
+    function.__module__ = owner.__module__
+    function.__qualname__ = f"{owner.__qualname__}.{function.__name__}"
+    setattr(owner, function.__name__, function)

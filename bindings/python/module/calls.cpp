@@ -56,24 +56,26 @@ struct Filling {
   }
 
   void take_buffers() {
-    const bool one_buffer = given.out.is_none() || !reads() || !writes();
-    if (!one_buffer) {
+    const bool in_place = reads() && given.out.is_none();
+    if (reads()) {
       take(operation.input, given.x, "x", call.input_entries, operation.input_entries);
-      take(operation.output, given.out, "out", call.output_entries, operation.output_entries);
-    } else if (reads()) {
-      take(operation.input, given.x, "x", call.input_entries, operation.input_entries);
-    } else if (writes()) {
-      const bool in_out = !given.out.is_none();
-      take(operation.output, in_out ? given.out : given.x, in_out ? "out" : "x", call.output_entries,
-           operation.output_entries);
+      call.input = &operation.input.values.c();
     }
-    Buffer& input = operation.input.values;
-    Buffer& output = operation.output.values ? operation.output.values : input;
-    if (reads()) call.input = &input.c();
     if (!writes()) return;
-    output.check_writable(one_buffer ? "x" : "out");
-    call.output = &output.c();
+    if (in_place) {
+      if (!keeps_input()) operation.input.values.check_writable("x");
+      call.output = call.input;
+      return;
+    }
+    const bool in_x = given.out.is_none();  // this rank has only an output
+    take(operation.output, in_x ? given.x : given.out, in_x ? "x" : "out", call.output_entries,
+         operation.output_entries);
+    operation.output.values.check_writable(in_x ? "x" : "out");
+    call.output = &operation.output.values.c();
   }
+
+  /// Does a call in place leave the buffer of this rank as it is? So does the root's broadcast.
+  bool keeps_input() const { return row.input_at_root && row.input == row.output && !row.reduces; }
 
   void take(Side& side, nb::handle object, const char* name, const lacuna_entries*& places, nb::object& owner) {
     if (!nb::isinstance<Entries>(object)) {
@@ -84,7 +86,7 @@ struct Filling {
     side.values.take(entries.values, "values");
     side.places.take(entries.places, "places");
     side.places.check_dtype("places", LACUNA_U32, "uint32");
-    side.places.check_writable("places");
+    if (&side == &operation.output) side.places.check_writable("places");
     const std::size_t length = operation.method ? std::max<std::size_t>(operation.method->entry_length, 1) : 1;
     if (side.places.c().count * length != side.values.c().count) {
       fail(LACUNA_INVALID_ARGUMENT, "places has " + std::to_string(side.places.c().count) + " elements, values " +

@@ -126,7 +126,9 @@ void free_all() {
 
 void bind_communicators(nb::module_& module) {
   module.def("join", &join, nb::arg("rank").none(), nb::arg("size").none(), nb::arg("store").none(),
-             nb::arg("key").none(), nb::arg("id").none(), nb::arg("progress").none());
+             nb::arg("key").none(), nb::arg("id").none(), nb::arg("progress").none(),
+             nb::sig("def join(rank: int | None, size: int | None, store: str | None, key: str | None, "
+                     "id: UniqueId | None, progress: str | None) -> Communicator"));
 
   nb::class_<Communicator> type(module, "Communicator", nb::is_weak_referenceable(), nb::dynamic_attr(),
                                 "The ranks that call together: those of the job, or some of them. As a context manager "

@@ -98,11 +98,13 @@ void bind_lists(nb::module_& module) {
   module.def(
       "status_text", [](int status) { return lacuna_status_text(static_cast<lacuna_status>(status)); },
       nb::arg("status"));
-  module.def("list_collectives", &collectives);
-  module.def("list_algorithms", &algorithms);
-  module.def("list_methods", &methods);
-  module.def("list_options", &options, nb::arg("method"));
-  module.def("list_measures", &measures, nb::arg("method"));
+  module.def("list_collectives", &collectives, nb::sig("def list_collectives() -> list[dict[str, Any]]"));
+  module.def("list_algorithms", &algorithms, nb::sig("def list_algorithms() -> list[dict[str, Any]]"));
+  module.def("list_methods", &methods, nb::sig("def list_methods() -> list[dict[str, Any]]"));
+  module.def("list_options", &options, nb::arg("method"),
+             nb::sig("def list_options(method: str) -> list[dict[str, Any]]"));
+  module.def("list_measures", &measures, nb::arg("method"),
+             nb::sig("def list_measures(method: str) -> list[dict[str, Any]]"));
 }
 
 }  // namespace lacuna::python

@@ -8,7 +8,8 @@ NB_MODULE(_lacuna, module) {
   using namespace lacuna::python;
   nb::set_leak_warnings(false);  // at the exit, calls in flight and methods that were made from text stay
   module.doc() = "The compiled part of lacuna.";
-  module.def("set_errors", &set_errors, nb::arg("classes"));
+  module.def("set_errors", &set_errors, nb::arg("classes"),
+             nb::sig("def set_errors(classes: list[type[Exception]]) -> None"));
   module.def("leave", &leave);
   bind_lists(module);
   bind_values(module);

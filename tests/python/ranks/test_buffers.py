@@ -78,6 +78,15 @@ def test_input_may_be_read_only(world):
         world.allreduce(b"12345678")
 
 
+def test_the_root_may_broadcast_what_is_read_only(world):
+    x = b"12345678" if world.rank == 0 else bytearray(8)
+    world.broadcast(x)
+    assert x == b"12345678"
+    if world.rank > 0:
+        with pytest.raises(lacuna.InvalidArgument, match="read-only"):
+            world.broadcast(b"12345678")
+
+
 def test_refuses_what_is_not_contiguous(world):
     for x in (np.zeros((4, 4))[:, 0], np.zeros((4, 4)).T, np.zeros(4)[::-1], OnlyDLPack(np.zeros((4, 4)).T)):
         with pytest.raises(lacuna.InvalidArgument, match="contiguous"):

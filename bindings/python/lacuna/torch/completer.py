@@ -1,0 +1,84 @@
+"""The thread that waits for the calls of buckets and completes their futures."""
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+
+import lacuna
+
+
+class Work:
+    """The calls of one bucket.
+
+    Parameters
+    ----------
+    requests
+        The calls, which have been started.
+    finish
+        Makes the result of the bucket from the reports of the calls.
+    fallback
+        The value of the future if a call fails.
+    keeps_errors
+        Somebody asks for `error` later, so that the future gets a value in any case. Else it gets the error.
+    """
+
+    def __init__(self, requests: Sequence[lacuna.Request], finish: Callable[[list[lacuna.Report]], torch.Tensor],
+                 fallback: torch.Tensor, keeps_errors: bool) -> None:
+        self.future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        self.error: Exception | None = None
+        self.started = time.monotonic()
+        self.ended = self.started
+        self._requests = requests
+        self._finish = finish
+        self._fallback = fallback
+        self._keeps_errors = keeps_errors
+        self._over = threading.Event()
+
+    def complete(self) -> None:
+        """Wait for the calls, and complete the future."""
+        result = self._fallback
+        try:
+            result = self._finish([request.wait() for request in self._requests])
+        except Exception as error:
+            self.error = error
+        self.ended = time.monotonic()
+        if self.error is not None and not self._keeps_errors:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(result)
+        self._requests, self._finish = (), lambda _: result  # lets go of the memory of the calls
+        self._over.set()
+
+    def wait(self) -> None:
+        """Wait until complete() has ended in another thread."""
+        self._over.wait()
+
+
+class Completer:
+    """Completes works in the order in which they come, in a thread of its own.
+
+    The thread waits without the interpreter's lock. While it waits it also moves messages, so that communication and
+    the backward pass overlap.
+    """
+
+    def __init__(self) -> None:
+        self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: Work) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=_run, args=(self._works,), name="lacuna.torch", daemon=True)
+            self._thread.start()
+        self._works.put(work)
+
+    def __del__(self) -> None:
+        self._works.put(None)
+
+
+def _run(works: queue.SimpleQueue[Work | None]) -> None:
+    while (work := works.get()) is not None:
+        work.complete()

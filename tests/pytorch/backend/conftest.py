@@ -1,0 +1,5 @@
+"""Compiles the backend before the first test, so that no rank's time limit has to cover it."""
+
+import lacuna.torch
+
+lacuna.torch.build()

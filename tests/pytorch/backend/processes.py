@@ -1,0 +1,80 @@
+"""Runs a function on several ranks of torch.distributed, each in a process of its own, and returns what they return."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Callable
+
+
+@dataclass
+class Outcome:
+    """How a rank ended: what the function returned, or the text of its exception."""
+
+    exit_code: int
+    value: Any = None
+    error: str | None = None
+
+
+def run(size: int, body: Callable[..., Any], *args: Any, **options: Any) -> list[Any]:
+    """Return what body(rank, *args) returns on each rank. Fail if a rank raises, hangs, or does not end with 0."""
+    outcomes = attempt(size, body, *args, **options)
+    for rank, outcome in enumerate(outcomes):
+        assert outcome.error is None, f"rank {rank} of {size}:\n{outcome.error}"
+        assert outcome.exit_code == 0, f"rank {rank} of {size} has ended with {outcome.exit_code}"
+    return [outcome.value for outcome in outcomes]
+
+
+def attempt(size: int, body: Callable[..., Any], *args: Any, backend: str | None = "lacuna", pg_options: Any = None,
+            group_timeout: float = 30, limit: float = 60) -> list[Outcome]:
+    """Run body on each rank. Ranks that go on after `limit` seconds are killed, which their exit codes show."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["lacuna.torch"])  # imports PyTorch once for all ranks
+    with tempfile.TemporaryDirectory() as folder:
+        job = dict(size=size, folder=folder, backend=backend, pg_options=pg_options, group_timeout=group_timeout)
+        queues = [context.SimpleQueue() for _ in range(size)]
+        processes = [context.Process(target=_work, args=(rank, job, queues[rank], body, args)) for rank in range(size)]
+        for process in processes:
+            process.start()
+        until = time.monotonic() + limit
+        for process in processes:
+            process.join(max(0.0, until - time.monotonic()))
+        for process in processes:
+            if process.is_alive():
+                process.kill()
+                process.join()
+        told = [queue.get() if not queue.empty() else (None, None) for queue in queues]
+        return [Outcome(process.exitcode, *pair) for process, pair in zip(processes, told)]
+
+
+def _work(rank: int, job: dict[str, Any], queue: Any, body: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    import torch
+    from torch import distributed
+
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(job["size"]))
+    try:
+        if job["backend"]:
+            store = distributed.FileStore(os.path.join(job["folder"], "store"), job["size"])
+            distributed.init_process_group(job["backend"], store=store, rank=rank, world_size=job["size"],
+                                           pg_options=job["pg_options"],
+                                           timeout=timedelta(seconds=job["group_timeout"]))
+        queue.put((body(rank, *args), None))
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+    except BaseException:
+        queue.put((None, traceback.format_exc()))
+        sys.exit(1)
+
+
+def die() -> None:
+    """End this rank as a crash would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
