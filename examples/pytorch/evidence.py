@@ -7,7 +7,8 @@
 
 `run` trains by train.py on hosts of the lab, once for each model, way and seed that is missing, and leaves the results
 in results/pytorch/. Times count: do nothing else meanwhile. `gather` collects them in docs/pytorch_time.csv. `draw`
-writes the tables into docs/pytorch.md, and a picture beside it. Run it by a Python that has lacuna and torch.
+writes the tables into docs/pytorch.md, and a picture beside it. `run` needs a Python that has lacuna and torch, and
+Debian's dataset-fashion-mnist and bible-kjv. `draw` needs Debian's python3-matplotlib.
 """
 import argparse
 import collections
@@ -146,7 +147,8 @@ def draw(_):
     rows = list(trials.read_csv(TIMES))
     tables = [f"The {model}:\n\n{times_table(mine, MODELS[model][2])}" for model in MODELS
               if (mine := [row for row in rows if row["model"] == model])]
-    trials.write_between(PAGE, "time", "\n\n".join([*tables, trials.lab_conditions(rows)]))
+    picture = f"![Accuracy against time, and against bytes]({PICTURE.name})"
+    trials.write_between(PAGE, "time", "\n\n".join([*tables, picture, trials.lab_conditions(rows)]))
     draw_picture()
 
 
