@@ -958,8 +958,8 @@ LACUNA_EXPORT lacuna_status lacuna_get_report_measure(const lacuna_request* requ
 /**
  * Tells which algorithm carries out a call.
  * @param request of a collective
- * @param name    becomes its name, as lacuna_list_algorithms() lists it; empty for a message. It lives until the process
- *                ends
+ * @param name    becomes its name, as lacuna_list_algorithms() lists it; empty for a message. It lives until the
+ * process ends
  */
 LACUNA_EXPORT lacuna_status lacuna_get_algorithm(const lacuna_request* request, const char** name);
 
