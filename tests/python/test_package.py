@@ -105,8 +105,9 @@ def test_errors_are_those_of_python_too():
 
 
 def test_init_refuses_what_can_not_work():
-    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"), ({"rank": 0, "size": 2}, "STORE"),
-                             ({"progress": "often"}, "caller, thread"), ({"rank": 0, "size": 2, "id": b"short"}, "128")]:
+    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"),
+                             ({"rank": 0, "size": 2}, "STORE"), ({"progress": "often"}, "caller, thread"),
+                             ({"rank": 0, "size": 2, "id": b"short"}, "128")]:
         with pytest.raises(lacuna.InvalidArgument, match=words):
             lacuna.init(**arguments)
 
