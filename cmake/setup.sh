@@ -51,6 +51,7 @@ benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
 benchmarks | python3-h5py | module h5py
+benchmarks | bible-kjv | command bible
 aarch64 | g++-aarch64-linux-gnu | command aarch64-linux-gnu-g++
 aarch64 | qemu-user | command qemu-aarch64
 torch | python3-venv | module ensurepip

@@ -43,6 +43,16 @@ module lacuna_requests
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
+    !> Lists the stretches of a rank's output that lack contributions, because the method has left them out.
+    subroutine lacuna_gaps(request, rank, gaps, status, errmsg) bind(C, name="lacuna_fortran_gaps")
+      import
+      type(lacuna_request), intent(in) :: request
+      integer(c_int32_t), intent(in), value :: rank
+      type(lacuna_gap), allocatable, intent(inout) :: gaps(:)
+      integer(c_int32_t), intent(out), optional :: status
+      type(*), dimension(..), optional :: errmsg
+    end subroutine
+
     !> Waits until all requests have ended. `place` becomes the first one that failed or goes on, counted from 1, or 0.
     subroutine lacuna_wait_all(requests, timeout, place, status, errmsg) bind(C, name="lacuna_fortran_wait_all")
       import

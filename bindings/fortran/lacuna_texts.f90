@@ -59,6 +59,21 @@ contains
     call c_free(made)
   end function
 
+  !> The algorithm that carries out the call of a request; empty for a message.
+  function lacuna_get_algorithm(request) result(name)
+    type(lacuna_request), intent(in) :: request
+    character(:), allocatable :: name
+    interface
+      function c_algorithm(request) bind(C, name="lacuna_fortran_algorithm")
+        import
+        type(lacuna_request), intent(in) :: request
+        type(c_ptr) :: c_algorithm
+      end function
+    end interface
+
+    name = text_of(c_algorithm(request))
+  end function
+
   function text_of(from) result(text)
     type(c_ptr), intent(in) :: from
     character(:), allocatable :: text

@@ -207,6 +207,34 @@ void lacuna_fortran_get_measure(lacuna_fortran_request* const* request, const CF
   lacuna_fortran_end(code, "lacuna_get_report_measure", status, errmsg);
 }
 
+/* Empty for a message, and for a request of no call. */
+const char* lacuna_fortran_algorithm(lacuna_fortran_request* const* request) {
+  const char* name = "";
+  if (*request) lacuna_get_algorithm((*request)->request, &name);
+  return name;
+}
+
+/* Copies the gaps into an allocatable array. */
+static lacuna_status copy_gaps(const lacuna_request* request, int32_t rank, CFI_cdesc_t* gaps) {
+  size_t count = 0;
+  const CFI_index_t lower = 1;
+  lacuna_status code = lacuna_gaps(request, rank, NULL, 0, &count);
+  if (code != LACUNA_OK && count == 0) return code;
+  const CFI_index_t upper = (CFI_index_t)count;
+  if (gaps->base_addr) CFI_deallocate(gaps);
+  if (CFI_allocate(gaps, &lower, &upper, sizeof(lacuna_gap)) != CFI_SUCCESS) {
+    return lacuna_fortran_refuse(LACUNA_INTERNAL, "out of memory");
+  }
+  return lacuna_gaps(request, rank, gaps->base_addr, count, &count);
+}
+
+void lacuna_fortran_gaps(lacuna_fortran_request* const* request, int32_t rank, CFI_cdesc_t* gaps, int32_t* status,
+                         const CFI_cdesc_t* errmsg) {
+  lacuna_status code = check(request);
+  if (code == LACUNA_OK) code = copy_gaps((*request)->request, rank, gaps);
+  lacuna_fortran_end(code, "lacuna_gaps", status, errmsg);
+}
+
 void lacuna_fortran_free_request(lacuna_fortran_request** request) {
   lacuna_fortran_discard(*request);
   *request = NULL;

@@ -69,7 +69,7 @@ def connect(model, comm):
 def optimizer_of(arguments, ddp, hook):
     """SGD with momentum for the CNN, Adam for the transformer."""
     if arguments.model == "transformer":
-        return torch.optim.AdamW(ddp.parameters(), lr=arguments.learning_rate or 1e-3, weight_decay=0.01)
+        return torch.optim.AdamW(ddp.parameters(), lr=arguments.learning_rate or 2e-3, weight_decay=0.01)
     groups = hook.optimizer_groups(MOMENTUM) if hook else ddp.parameters()
     return torch.optim.SGD(groups, lr=arguments.learning_rate or 0.02, momentum=MOMENTUM)
 

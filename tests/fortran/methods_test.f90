@@ -112,7 +112,20 @@ contains
   subroutine sampled()
     real :: x(n), first(n), second(n)
     type(lacuna_sampler) :: sampler
+    type(lacuna_request) :: request
+    type(lacuna_gap), allocatable :: gaps(:)
+    integer :: status
+    character(100) :: text
 
+    call lacuna_gaps(request, 0, gaps, status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'the request is of no call')
+    call lacuna_allreduce(world, x(1:0), algorithm='ring', request=request)
+    call lacuna_wait(request)
+    call check(lacuna_get_algorithm(request) == 'ring', 'a request knows its algorithm')
+    call lacuna_gaps(request, 0, gaps)
+    call check(size(gaps) == 0, 'a call without a method has no gaps')
+    call lacuna_free(request)
+    call check(lacuna_get_algorithm(request) == '', 'an empty request has none')
     if (ranks < 3) return
     x = rank + 1
     sampler = lacuna_sampler(seed=1, key=2, draw=7)
@@ -123,5 +136,12 @@ contains
     call check(all(first == second), 'the same draw leaves out the same')
     call lacuna_allreduce(world, x, first, algorithm='ring')
     call check(any(first /= second), 'which the dense call does not')
+    sampler%draw = 7
+    call lacuna_allreduce(world, x, second, method='skip:steps=1,mode=random', sampler=sampler, request=request)
+    call lacuna_wait(request)
+    call lacuna_gaps(request, rank, gaps)
+    call check(size(gaps) == ranks .and. sum(gaps%count) == n .and. all(gaps%from >= 0 .and. gaps%from < ranks), &
+      'gaps tell which contributions are missing')
+    call lacuna_free(request)
   end subroutine
 end program

@@ -6,3 +6,8 @@ SKIPPED: dict[str, str] = {
     "test_monitored_barrier_*":
         "monitored_barrier is Gloo's alone; every barrier of lacuna names the ranks that are late",
 }
+
+# With --like NAME in addition.
+SKIPPED_LIKE_OTHERS: dict[str, str] = {
+    "test_get_backend": "it asks for the name of the other backend",
+}

@@ -71,6 +71,17 @@ TEST_F(CExchanges, AnExchangeOnAPeriodicGridOfOneRankGoesAround) {
   EXPECT_EQ(beyond, (std::array<float, 2>{-1, -1}));
 }
 
+TEST_F(CExchanges, AnExchangeTakesAllTypes) {
+  const lacuna_neighbour itself = {0, 0, 0};
+  for (std::int32_t dtype = LACUNA_F32; dtype <= LACUNA_BYTES_64; ++dtype) {
+    const std::array<char, 64> out = {1, 2, 3, 4};
+    std::array<char, 64> in{};
+    const lacuna_halo halo = {out.data(), 1, in.data(), 1, dtype};
+    ASSERT_EQ(lacuna_exchange(rank_, &itself, &halo, 1, 0, nullptr, nullptr), LACUNA_OK) << lacuna_last_error();
+    EXPECT_EQ(in[0], 1) << dtype;
+  }
+}
+
 TEST_F(CExchanges, APreparedExchangeStartsAgain) {
   const lacuna_neighbour itself = {0, 0, 0};
   std::array<float, 3> out = {1, 2, 3}, in{};

@@ -82,7 +82,7 @@ def test_another_ranks_state_is_refused(rank, size):
     _, hook = trained(1)
     state = hook.state_dict()
     wrong = {f"rank {rank} of {size + 1}": next(iter(state.values()))}
-    with pytest.raises(lacuna.InvalidArgument, match=f"by rank {rank} of {size + 1}, and this is rank {rank} of {size}"):
+    with pytest.raises(lacuna.InvalidArgument, match=f"rank {rank} of {size + 1}, and this is rank {rank} of {size}"):
         hook.load_state_dict(wrong)
     with pytest.raises(lacuna.InvalidArgument, match="those of all ranks of one job"):
         hook.load_state_dict([wrong])

@@ -96,7 +96,17 @@ def test_uneven_inputs_with_join(rank, size):
     dist.barrier()
 
 
-def test_convergence_of_both(rank):
+def test_workers_of_a_data_loader_may_be_forked():
+    model = layers()
+    ddp, _ = hooked(model, "topk:density=1")
+    reference = plain(model)
+    gradients(ddp, samples(0))
+    for inputs in torch.utils.data.DataLoader(samples(1, rows=8), batch_size=4, num_workers=2,
+                                              multiprocessing_context="fork"):
+        assert same(gradients(ddp, inputs), gradients(reference, inputs))
+
+
+def test_training_brings_the_loss_down():
     model = layers()
     ddp, _ = hooked(model, "topk:density=0.2")
     optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-5)

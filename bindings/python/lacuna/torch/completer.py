@@ -20,8 +20,10 @@ class Work:
         The calls, which have been started.
     finish
         Makes the result of the bucket from the reports of the calls.
+    fallback
+        The value of the future if a call fails.
     keeps_errors
-        Somebody asks for the error later, so that the future gets a value in any case. Else it gets the error.
+        Somebody asks for `error` later, so that the future gets a value in any case. Else it gets the error.
     """
 
     def __init__(self, requests: Sequence[lacuna.Request], finish: Callable[[list[lacuna.Report]], torch.Tensor],
@@ -41,7 +43,7 @@ class Work:
         result = self._fallback
         try:
             result = self._finish([request.wait() for request in self._requests])
-        except Exception as error:  # pylint: disable=broad-except
+        except Exception as error:
             self.error = error
         self.ended = time.monotonic()
         if self.error is not None and not self._keeps_errors:

@@ -16,7 +16,7 @@ from .communicators import communicator as communicator_of
 from .completer import Completer, Work
 from .dense_bucket import DenseBucket
 from .figures import Figures
-from .gradients import Gradient, gradients_of, pieces_of, table
+from .gradients import Gradient, Piece, gradients_of, pieces_of, table
 from .rules import Rule, rules_of
 from .sparse_bucket import SparseBucket
 
@@ -73,6 +73,7 @@ class Hook:
         self._scaler = scaler
         self._scale: float | None = None
         self._audits = 0
+        self._pieces: dict[tuple[tuple[Gradient, ...], bool], list[Piece]] = {}  # of each bucket
         self._works: list[Work] = []
         self._in_backward = False
         self._completer = Completer()
@@ -112,8 +113,11 @@ class Hook:
     def _calls_of(self, buffer: torch.Tensor, gradients: Sequence[Gradient]) -> "DenseBucket | SparseBucket":
         if buffer.is_sparse:
             return SparseBucket(self.communicator, buffer, gradients[0], self.figures)
-        pieces = pieces_of(gradients, dense=self.step < self.warmup)
-        return DenseBucket(self.communicator, buffer, pieces, seed=self._seed, figures=self.figures, scale=self._scale)
+        cut = (tuple(gradients), self.step < self.warmup)
+        if cut not in self._pieces:
+            self._pieces[cut] = pieces_of(*cut)
+        return DenseBucket(self.communicator, buffer, self._pieces[cut], seed=self._seed, figures=self.figures,
+                           scale=self._scale)
 
     def _known(self, parameter: torch.Tensor) -> Gradient:
         if parameter not in self._gradients:
