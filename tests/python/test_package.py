@@ -18,11 +18,12 @@ def run(program):
 
 
 def test_imports_quickly_and_without_numpy():
+    """In less than 0.2 seconds of a processor: how long it takes also depends on who else uses the machine."""
     program = """
 import sys, time
-begin = time.perf_counter()
+begin = time.process_time()
 import lacuna
-print(time.perf_counter() - begin)
+print(time.process_time() - begin)
 print(sorted({"numpy", "torch", "asyncio", "subprocess"} & set(sys.modules)))
 """
     lines = [run(program).splitlines() for _ in range(3)]
