@@ -18,11 +18,12 @@ def run(program):
 
 
 def test_imports_quickly_and_without_numpy():
+    """In less than 0.2 seconds of a processor: how long it takes also depends on who else uses the machine."""
     program = """
 import sys, time
-begin = time.perf_counter()
+begin = time.process_time()
 import lacuna
-print(time.perf_counter() - begin)
+print(time.process_time() - begin)
 print(sorted({"numpy", "torch", "asyncio", "subprocess"} & set(sys.modules)))
 """
     lines = [run(program).splitlines() for _ in range(3)]
@@ -105,8 +106,9 @@ def test_errors_are_those_of_python_too():
 
 
 def test_init_refuses_what_can_not_work():
-    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"), ({"rank": 0, "size": 2}, "STORE"),
-                             ({"progress": "often"}, "caller, thread"), ({"rank": 0, "size": 2, "id": b"short"}, "128")]:
+    for arguments, words in [({"rank": 2, "size": 2, "store": "127.0.0.1:1"}, "rank"),
+                             ({"rank": 0, "size": 2}, "STORE"), ({"progress": "often"}, "caller, thread"),
+                             ({"rank": 0, "size": 2, "id": b"short"}, "128")]:
         with pytest.raises(lacuna.InvalidArgument, match=words):
             lacuna.init(**arguments)
 

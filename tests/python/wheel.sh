@@ -19,10 +19,11 @@ export PATH=$environment/bin:$PATH
 pip --quiet install build
 # First the source distribution, then the wheel from that.
 python -m build --outdir build/wheel --config-setting cmake.define.LACUNA_WERROR=ON
+rm -rf "$TMPDIR"
+unset TMPDIR
 ls -l build/wheel
 pip --quiet install build/wheel/lacuna-*.whl numpy pytest ml_dtypes mpi4py
 
-unset TMPDIR
 cd tests/python  # the package of the tree can't be imported from here
 lacuna --version
 python -m pytest -q -p no:cacheprovider .

@@ -34,16 +34,17 @@ EQUAL, OWN = 0, 2  # of lacuna_lengths
 X = Parameter("x", "BufferLike", "What this rank gives: contiguous memory by the buffer protocol or DLPack, such as an "
               "array of numpy or a tensor of torch.")
 AT_ROOT_ONLY = Parameter("x", "BufferLike | None", X.help + " Only the root needs it beside out.", "None")
-OUT = Parameter("out", "BufferLike | None", "Where the result goes. None: in place, in x; where one of the two is larger, "
-                "the smaller one is block `rank` of it.", "None")
+OUT = Parameter("out", "BufferLike | None", "Where the result goes. None: in place, in x; where one of the two is "
+                "larger, the smaller one is block `rank` of it.", "None")
 OP = Parameter("op", "str", "The reduction.", "'sum'")
 ROOT = Parameter("root", "int", "The rank that the others give to or get from.", "0")
 COUNTS = Parameter("counts", "Sequence[int]", "The length of each rank's block, in elements.")
 OFFSETS = Parameter("offsets", "Sequence[int] | None", "Where each block begins; None: without spaces.", "None")
 OUT_COUNTS = Parameter("out_counts", "Sequence[int] | None", "The lengths of the blocks of out.", "None")
 OUT_OFFSETS = Parameter("out_offsets", "Sequence[int] | None", "Where the blocks of out begin.", "None")
-RECEIVED = Parameter("received", "BufferLike | None", "A buffer of uint64 with a number for each rank, which becomes the "
-                     "number of elements that came from it. The counts of out are then the most that may come.", "None")
+RECEIVED = Parameter("received", "BufferLike | None", "A buffer of uint64 with a number for each rank, which becomes "
+                     "the number of elements that came from it. The counts of out are then the most that may come.",
+                     "None")
 OPTIONS = [
     Parameter("method", "Method | str | None", "What the call gives up, such as 'topk:density=0.01'.", "None"),
     Parameter("state", "State | None", "What the method remembers of this tensor.", "None"),

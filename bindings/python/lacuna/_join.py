@@ -27,8 +27,8 @@ def init(rank: int | None = None, size: int | None = None, *, store: str | None 
     id : UniqueId or bytes, optional
         In place of a store and a key: what make_unique_id() has made on rank 0. Rank and size must be given too.
     comm : mpi4py.MPI.Comm, optional
-        The ranks of this communicator of MPI join. Nothing else is needed; a store such as "10.0.0.1:0" says at which of
-        its addresses rank 0 listens.
+        The ranks of this communicator of MPI join. Nothing else is needed. A store such as "10.0.0.1:0" says at
+        which of its addresses rank 0 listens.
     progress : {'caller', 'thread'}, optional
         Who moves messages: the threads that call lacuna, while they do, or a thread of its own.
 

@@ -9,7 +9,8 @@ from lacuna import _lacuna
 from lacuna._lacuna import Method
 from lacuna._signature import Parameter, define, document
 
-ANNOTATIONS = {"flag": "bool", "integer": "int", "number": "float", "choice": "str", "pairs": "Mapping[int, float] | str"}
+ANNOTATIONS = {"flag": "bool", "integer": "int", "number": "float", "choice": "str",
+               "pairs": "Mapping[int, float] | str"}
 
 
 def method(text: str) -> Method:
@@ -67,7 +68,8 @@ def make_function(row: dict[str, Any]) -> Callable[..., Method]:
     given = "{" + ", ".join(f"{option!r}: {option}" for option in initial) + "}"
     summary = f"Make the method {name}: {row['summary']}."
     return define(name, declarations, "Method", f"return _made({name!r}, _initial, {given})",
-                  {"_made": made, "_initial": initial}, document(summary, parameters, ("Method", "for any number of calls")),
+                  {"_made": made, "_initial": initial},
+                  document(summary, parameters, ("Method", "for any number of calls")),
                   __name__)
 
 
