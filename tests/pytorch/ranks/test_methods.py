@@ -146,6 +146,7 @@ def test_errors_of_calls_surface_in_backward(rank, several):
     model = copy.deepcopy(layers())
     ddp = plain(model)
     hook = lacuna.torch.Hook(ddp, TOPK, group=dist.new_group(), warmup=rank)  # ranks ask for different things
+    dist.barrier()  # all ranks have made the hook
     ddp.register_comm_hook(hook, lacuna.torch.allreduce_hook)
     with pytest.raises(lacuna.Error) as raised:
         ddp(samples(0)).sum().backward()
