@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +13,11 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def hear_interrupts():
+    """A shell's job in the background ignores Ctrl-C, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
@@ -25,7 +31,7 @@ def ranks(*programs, **variables):
         for rank, program in enumerate(programs):
             text = "import lacuna, os, sys, time\nworld = lacuna.init()\n" + textwrap.dedent(program)
             started.append(subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
-                                            stderr=subprocess.PIPE, text=True,
+                                            stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts,
                                             env={**environment, "LACUNA_RANK": str(rank)}))
         yield started
     finally:

@@ -196,6 +196,7 @@ def interrupted(rank: int) -> None:
     import signal
     from threading import Timer
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     distributed.barrier()
     if rank == 1:
         time.sleep(1.5)
