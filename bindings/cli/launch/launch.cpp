@@ -250,7 +250,9 @@ void Session::look_for_failures() {
   for (Rank rank : deaths_.take()) {
     Child& child = children_[static_cast<std::size_t>(rank)];
     if (!child.has_ended() || child.exit_code() == 0) continue;
-    if (is_aggregator(rank) && dismissed_) continue;
+    // The ranks may see that an aggregator was killed, and end, before its death is told here.
+    const bool was_killed = last_signal_ == 0 && was_struck(child.exit_code());
+    if (is_aggregator(rank) && dismissed_ && !was_killed) continue;
     if (!suspect_ && last_signal_ == 0) next_step_ = Clock::now() + options_.patience;
     if (!suspect_ || (is_aggregator(*suspect_) && !is_aggregator(rank))) suspect_ = rank;
     if (!was_struck(child.exit_code())) continue;
@@ -259,8 +261,8 @@ void Session::look_for_failures() {
   }
 }
 
-/// Once all ranks have ended, the aggregators have nothing to do, and it does not matter how they end. They find out by
-/// themselves if the ranks have joined the job.
+/// Once all ranks have ended, the aggregators have nothing to do. They find out by themselves if the ranks have joined
+/// the job. How they end does not matter then, unless somebody else kills them.
 void Session::dismiss_aggregators() {
   if (dismissed_ || result_ != 0 || options_.aggregators == 0) return;
   const std::vector<Rank> left = running();

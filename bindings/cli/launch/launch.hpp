@@ -26,9 +26,9 @@ struct LaunchOptions {
 /// process's standard input, and the others have an empty one.
 ///
 /// Beside the ranks it runs the program of the aggregators as often as is asked for. Aggregators get LACUNA_RANK behind
-/// those of the ranks, and everybody gets LACUNA_AGGREGATORS. They are to end by themselves after the ranks. If they do
-/// not within `patience`, they are ended, and how they end does not matter. An aggregator that fails is named like a
-/// rank, but only a signal makes it the first one if a rank fails too.
+/// those of the ranks, and everybody gets LACUNA_AGGREGATORS. They are to end by themselves after the ranks, with any
+/// exit code. If they do not within `patience`, they are ended. An aggregator that fails before, or that a signal of
+/// somebody else kills at any time, is named like a rank, but only a signal makes it the first one if a rank fails too.
 ///
 /// The first rank that fails is named on standard error. If a signal other than SIGABRT killed a rank, it is that rank.
 /// Otherwise it is the rank that ended first, once the others have ended too or `patience` is over. Then the others are

@@ -146,6 +146,15 @@ TEST(Launch, HowAggregatorsEndDoesNotMatterOnceAllRanksHaveEndedWell) {
   }
 }
 
+TEST(Launch, AnAggregatorIsNamedIfASignalKillsItAfterTheRanksHaveEnded) {
+  LaunchOptions options = with_aggregators(2, "true", 2, "[ $LACUNA_RANK = 2 ] && sleep 0.3 && kill -9 $$");
+  options.patience = 20s;
+  Launcher launcher(options);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  expect_contains(launcher.err().text(), "lacuna launch: aggregator 0 (process ");
+  expect_contains(launcher.err().text(), "was killed by signal 9");
+}
+
 TEST(Launch, AllRanksGetOneLoopbackStoreAndOneKeyOf32Bytes) {
   ::setenv("LACUNA_KEY", "from the caller's environment", 1);
   LaunchOptions options = script(3, "echo $LACUNA_STORE $LACUNA_KEY");
