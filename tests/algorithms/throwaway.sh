@@ -19,7 +19,7 @@ for method in forgetful wordless frugal; do
 done
 
 export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
-cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON
+cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON -DLACUNA_FORTRAN=OFF
 cmake --build --preset release --parallel "$(nproc)" --target algorithms_tests lacuna_worker lacuna lacuna_c
 bin=$tree/build/release/bin
 "$bin/lacuna" list | grep throwaway
