@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures all_reduce of torch.distributed over lacuna and over Gloo, in turn. Prints a table for docs/pytorch.md.
+"""Measures all_reduce of torch.distributed over lacuna and over Gloo, in turn. Prints a table for docs/pytorch_backend.md.
 
     torchrun --nproc-per-node 2 tests/perf/pytorch.py [--rounds 5]
 """
