@@ -276,11 +276,11 @@ def until(rows, accuracy, quantity, reached="accuracy"):
 
 
 def spread(values, digits=2):
-    """A text of mean and deviation."""
+    """A text of mean and deviation. A single value has no deviation."""
     if not values:
         return "never"
-    deviation = statistics.stdev(values) if len(values) > 1 else 0
-    return f"{statistics.fmean(values):.{digits}f} ± {deviation:.{digits}f}"
+    deviation = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.{digits}f}{deviation}"
 
 
 def accuracy_table(curves, digits=0):

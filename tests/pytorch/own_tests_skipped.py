@@ -7,7 +7,7 @@ SKIPPED: dict[str, str] = {
         "monitored_barrier is Gloo's alone; every barrier of lacuna names the ranks that are late",
 }
 
-# With --like NAME in addition.
+# These are skipped too where --like names another backend.
 SKIPPED_LIKE_OTHERS: dict[str, str] = {
     "test_get_backend": "it asks for the name of the other backend",
 }

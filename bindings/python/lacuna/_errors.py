@@ -49,6 +49,6 @@ class Internal(Error, RuntimeError):
     """A defect of lacuna itself, or the system lacks memory, threads or descriptors."""
 
 
-# In the order of lacuna_status, whose first one, LACUNA_OK, is no error.
+# The classes stand in the order of lacuna_status. Its first value, LACUNA_OK, is no error.
 _lacuna.set_errors([Error, InvalidArgument, Unsupported, Mismatch, TimedOut, Busy, PeerFailed, Poisoned, Transport, IO,
                     Internal])

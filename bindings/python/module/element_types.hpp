@@ -8,7 +8,7 @@ namespace lacuna::python {
 /// The element type of a format of the buffer protocol, such as "f", with elements of this size. `text` is the object
 /// for errors. Throws if lacuna has no such type.
 lacuna_dtype dtype_of(const char* format, Py_ssize_t size, const char* name);
-/// The same for the type of a tensor of DLPack.
+/// Returns the element type of a tensor of DLPack. Throws if lacuna has no such type.
 lacuna_dtype dtype_of(const dlpack::Tensor& tensor, const char* name);
 /// The format of a memoryview that shows elements of this type, and how many items of it make one element.
 const char* view_format(lacuna_dtype dtype, int& items);
