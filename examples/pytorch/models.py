@@ -37,6 +37,7 @@ class Transformer(nn.Module):
     def __init__(self, kinds, length, width=256, layers=2, heads=4):
         super().__init__()
         self.embed = nn.Embedding(kinds, width)
+        nn.init.normal_(self.embed.weight, std=0.02)
         self.place = nn.Parameter(0.02 * torch.randn(length, width))
         self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(layers)))
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, kinds))

@@ -9,6 +9,7 @@ a method of lacuna. Loss and accuracy on the test data are written beside the ti
 take no time of this clock. Bytes are those that the interfaces of a rank's host have sent, whoever sent them.
 """
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -69,22 +70,22 @@ def connect(model, comm):
 def optimizer_of(arguments, ddp, hook):
     """SGD with momentum for the CNN, Adam for the transformer."""
     if arguments.model == "transformer":
-        return torch.optim.AdamW(ddp.parameters(), lr=arguments.learning_rate or 2e-3, weight_decay=0.01)
+        return torch.optim.AdamW(ddp.parameters(), lr=arguments.learning_rate or 1e-3, weight_decay=0.01)
     groups = hook.optimizer_groups(MOMENTUM) if hook else ddp.parameters()
     return torch.optim.SGD(groups, lr=arguments.learning_rate or 0.02, momentum=MOMENTUM)
 
 
 @torch.no_grad()
 def evaluate(model, data):
-    """Mean loss and share of right answers on the test data."""
-    right = count = loss = 0.0
-    for inputs, wanted in data.test_batches(500):
+    """Sums over this rank's share of the test data: losses, right answers, and all answers."""
+    loss = right = count = 0.0
+    for inputs, wanted in itertools.islice(data.test_batches(500), dist.get_rank(), None, dist.get_world_size()):
         answers = model(inputs).flatten(0, -2)
         wanted = wanted.flatten()
         loss += torch.nn.functional.cross_entropy(answers, wanted, reduction="sum").item()
         right += (answers.argmax(1) == wanted).sum().item()
         count += len(wanted)
-    return loss / count, right / count
+    return loss, right, count
 
 
 class Clock:
@@ -136,12 +137,13 @@ def train(arguments):
 
 
 def evaluation(model, data, clock, step):
-    """What rank 0 has found; bytes are the mean over the ranks."""
-    sent = torch.tensor([float(clock.bytes)])
-    dist.all_reduce(sent)
-    found = {"step": step, "seconds": clock.seconds, "bytes": sent.item() / dist.get_world_size()}
+    """What the ranks have found together. Bytes are the mean over the ranks."""
+    sums = torch.tensor([clock.bytes, *evaluate(model, data)], dtype=torch.float64)
+    dist.all_reduce(sums)
+    sent, loss, right, count = sums.tolist()
+    found = {"step": step, "seconds": clock.seconds, "bytes": sent / dist.get_world_size(), "loss": loss / count,
+             "accuracy": right / count}
     if dist.get_rank() == 0:
-        found["loss"], found["accuracy"] = evaluate(model, data)
         print(f"step {step}: {clock.seconds:.1f} s, {found['bytes'] / 1e6:.1f} MB, loss {found['loss']:.4f}, "
               f"accuracy {found['accuracy']:.2%}", flush=True)
     return found

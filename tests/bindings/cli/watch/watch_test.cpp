@@ -84,7 +84,7 @@ TEST_F(Watch, ARunCanBeWatchedWhileItGoesOn) {
   going.signal(SIGKILL);
   going.wait();
   const checkpoint::StepTable table = steps("r", "dense");
-  EXPECT_GT(std::count(table.known.begin(), table.known.end(), 1), 10);
+  EXPECT_GE(std::count(table.known.begin(), table.known.end(), 1), 10);
 }
 
 TEST_F(Watch, StepsThatAKilledRunHadNotSavedAreDoneAgain) {
