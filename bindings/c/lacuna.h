@@ -993,6 +993,19 @@ LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t r
  * these functions. They need no communicator.
  * @{
  */
+/** A type of elements. */
+typedef struct lacuna_dtype_row {
+  size_t struct_size; /**< sizeof(lacuna_dtype_row) */
+  const char* name;   /**< for instance "f32" */
+  int32_t dtype;      /**< a lacuna_dtype, which is also the index of this row */
+  size_t size;        /**< bytes of an element */
+} lacuna_dtype_row;
+/** Zeros. */
+#define LACUNA_DTYPE_ROW_INIT \
+  { sizeof(lacuna_dtype_row), NULL, 0, 0 }
+/** Lists the types of elements. */
+LACUNA_EXPORT lacuna_status lacuna_list_dtypes(size_t index, lacuna_dtype_row* row, size_t* count);
+
 /** What a buffer of a collective has. */
 typedef enum lacuna_holds {
   LACUNA_HOLDS_NOTHING = 0, /**< there is no such buffer */

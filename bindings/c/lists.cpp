@@ -53,6 +53,14 @@ lacuna::Result<lacuna::MethodOptions> find_method(const char* name) {
 
 int32_t flag(bool holds) { return holds ? 1 : 0; }
 
+lacuna_dtype_row row_of(lacuna::Dtype dtype) {
+  lacuna_dtype_row row = LACUNA_DTYPE_ROW_INIT;
+  row.name = lasting(to_string(dtype));
+  row.dtype = static_cast<int32_t>(dtype);
+  row.size = lacuna::size_of(dtype);
+  return row;
+}
+
 lacuna_collective_row row_of(const lacuna::CollectiveTraits& traits) {
   lacuna_collective_row row = LACUNA_COLLECTIVE_ROW_INIT;
   row.name = lasting(traits.name);
@@ -127,6 +135,13 @@ lacuna_measure_row row_of(const lacuna::Measure& measure) {
 }
 
 }  // namespace
+
+lacuna_status lacuna_list_dtypes(size_t index, lacuna_dtype_row* row, size_t* count) {
+  return guarded([&] {
+    return give_row(index, lacuna::all_dtypes.size(), row, count,
+                    [](std::size_t i) { return row_of(lacuna::all_dtypes[i]); });
+  });
+}
 
 lacuna_status lacuna_list_collectives(size_t index, lacuna_collective_row* row, size_t* count) {
   return guarded([&] {

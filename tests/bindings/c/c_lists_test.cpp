@@ -31,6 +31,17 @@ std::vector<Row> rows_of(const List& list) {
   return rows;
 }
 
+TEST(CLists, OfTypesOfElementsHasNameAndBytesOfEach) {
+  const auto rows = rows_of<lacuna_dtype_row>(lacuna_list_dtypes);
+  ASSERT_EQ(rows.size(), all_dtypes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].name, to_string(all_dtypes[i]));
+    EXPECT_EQ(rows[i].dtype, static_cast<int>(i)) << rows[i].name;
+    EXPECT_EQ(rows[i].dtype, static_cast<int>(all_dtypes[i])) << rows[i].name;
+    EXPECT_EQ(rows[i].size, size_of(all_dtypes[i])) << rows[i].name;
+  }
+}
+
 TEST(CLists, OfCollectivesHasTheTraitsOfEach) {
   const auto rows = rows_of<lacuna_collective_row>(lacuna_list_collectives);
   ASSERT_EQ(rows.size(), collective_traits.size());

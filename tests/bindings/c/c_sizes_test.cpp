@@ -103,6 +103,8 @@ TEST_F(CSizes, AStructureIsFilledUpToItsSizeAndNotBeyond) {
 }
 
 TEST(CListSizes, RowsOfListsAreFilledAsFarAsTheirSizeGoes) {
+  expect_no_more_than_its_size<lacuna_dtype_row>(
+      "a type of elements", [](lacuna_dtype_row* row) { return lacuna_list_dtypes(2, row, nullptr); });
   expect_no_more_than_its_size<lacuna_collective_row>(
       "a collective", [](lacuna_collective_row* row) { return lacuna_list_collectives(2, row, nullptr); });
   expect_no_more_than_its_size<lacuna_algorithm_row>(
