@@ -95,7 +95,8 @@ Status read_world(const lacuna_world_options& options, lacuna::WorldOptions& wor
   if (options.key) world.key = options.key;
   if (options.progress >= 0) world.progress = static_cast<lacuna::Progress>(options.progress);
   if (options.id) world.id = id_of(*options.id);
-  return {};
+  if (options.timeout == 0) return {};
+  return read_seconds("timeout", options.timeout, world.timeout.emplace());
 }
 
 }  // namespace

@@ -276,10 +276,11 @@ typedef struct lacuna_world_options {
   void* user;                          /**< what `broadcast` gets */
   const lacuna_oob* oob;               /**< null: none; it tells rank and world_size */
   const lacuna_unique_id* id;          /**< null: none; rank and world_size must be given with it */
+  double timeout; /**< seconds to wait for the other ranks, rounded up to milliseconds; 0: LACUNA_BOOTSTRAP_TIMEOUT */
 } lacuna_world_options;
 /** Every member comes from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
-  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL, NULL, NULL }
+  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL, NULL, NULL, 0.0 }
 
 /**
  * Elements in memory that the caller owns. The memory must live until the call has ended. The library reads the
@@ -462,7 +463,7 @@ LACUNA_EXPORT float lacuna_from_f16(lacuna_f16 value);
 LACUNA_EXPORT lacuna_status lacuna_make_unique_id(const char* address, lacuna_unique_id* id);
 
 /**
- * Joins the job. Blocks until all ranks have joined, at most for LACUNA_BOOTSTRAP_TIMEOUT.
+ * Joins the job. Blocks until all ranks have joined, at most for options.timeout.
  * @param options      null: everything comes from the environment
  * @param communicator becomes the communicator of all ranks, for lacuna_communicator_free()
  */

@@ -4,11 +4,12 @@
 
 /* Reads what the environment or the launcher does not tell. */
 static lacuna_status read_world(const int32_t* rank, const int32_t* size, const CFI_cdesc_t* store,
-                                const CFI_cdesc_t* key, const int32_t* progress, lacuna_world_options* options,
-                                char** store_text, char** key_text) {
+                                const CFI_cdesc_t* key, const int32_t* progress, const double* timeout,
+                                lacuna_world_options* options, char** store_text, char** key_text) {
   if (rank) options->rank = *rank;
   if (size) options->world_size = *size;
   if (progress) options->progress = *progress;
+  if (timeout) options->timeout = *timeout > 0 ? *timeout : -1; /* 0 would leave it to the environment */
   lacuna_status code = lacuna_fortran_read_text(store, "store", store_text);
   if (code == LACUNA_OK) code = lacuna_fortran_read_text(key, "key", key_text);
   options->store = *store_text;
@@ -18,10 +19,10 @@ static lacuna_status read_world(const int32_t* rank, const int32_t* size, const 
 
 void lacuna_fortran_join(lacuna_communicator** communicator, const int32_t* rank, const int32_t* size,
                          const CFI_cdesc_t* store, const CFI_cdesc_t* key, const lacuna_unique_id* id,
-                         const int32_t* progress, int32_t* status, const CFI_cdesc_t* errmsg) {
+                         const int32_t* progress, const double* timeout, int32_t* status, const CFI_cdesc_t* errmsg) {
   lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
   char *store_text = NULL, *key_text = NULL;
-  lacuna_status code = read_world(rank, size, store, key, progress, &options, &store_text, &key_text);
+  lacuna_status code = read_world(rank, size, store, key, progress, timeout, &options, &store_text, &key_text);
   options.id = id;
   if (code == LACUNA_OK) code = lacuna_join(&options, communicator);
   free(store_text);

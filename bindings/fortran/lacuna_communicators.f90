@@ -1,17 +1,18 @@
 !> How a program joins its job, and the ranks that call together.
 module lacuna_communicators
-  use, intrinsic :: iso_c_binding, only: c_bool, c_int32_t
+  use, intrinsic :: iso_c_binding, only: c_bool, c_double, c_int32_t
   use lacuna_types
   implicit none
-  private :: c_bool, c_int32_t
+  private :: c_bool, c_double, c_int32_t
 
   interface
     !> Joins the job. What is not given comes from the environment or the launcher.
-    subroutine lacuna_join(communicator, rank, size, store, key, id, progress, status, errmsg) &
+    subroutine lacuna_join(communicator, rank, size, store, key, id, progress, timeout, status, errmsg) &
         bind(C, name="lacuna_fortran_join")
       import
       type(lacuna_communicator), intent(inout) :: communicator
       integer(c_int32_t), intent(in), optional :: rank, size, progress
+      real(c_double), intent(in), optional :: timeout  !< seconds to wait for the other ranks
       type(*), dimension(..), intent(in), optional :: store, key
       type(lacuna_unique_id), intent(in), optional :: id
       integer(c_int32_t), intent(out), optional :: status

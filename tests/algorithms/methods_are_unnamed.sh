@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No file below or above algorithms/ knows a method by its name, except its own typed C interface, lacuna_METHOD.h and
-# lacuna_METHOD.cpp, and lacuna.torch, which uses methods as a program does. A text such as topk:density=0.01 may show
+# No file below or above algorithms/ knows a method by its name, except its own typed interfaces, lacuna_METHOD.h,
+# lacuna_METHOD.cpp and typed_METHOD.py, and lacuna.torch, which uses methods as a program does. A text such as topk:density=0.01 may show
 # how methods are written. Argument: the `lacuna` command, which lists the methods.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -21,7 +21,7 @@ methods=$("$1" list | sed '1,/^method /d; /^$/,$d' | awk '{print $1}')
 [[ -n $methods ]] || { echo "lacuna list names no method"; exit 1; }
 for method in $methods; do
   if grep -rniE "$(signs_of "$1" "$method")" runtime transports bindings kernels --exclude-dir=torch \
-    --exclude="lacuna_$method".{h,cpp} | grep -vE "$method:density=0\.01|NAMELINK_"; then
+    --exclude={"lacuna_$method".{h,cpp},"typed_$method.py"} | grep -vE "$method:density=0\.01|NAMELINK_"; then
     echo "these lines know the method $method by name"
     exit 1
   fi

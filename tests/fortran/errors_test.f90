@@ -118,6 +118,8 @@ contains
     call check_refused(status, lacuna_invalid_argument, text, 'only a call that was prepared can be started')
     call lacuna_free(request)
     call lacuna_free(request)
+    call lacuna_join(none, rank=0, size=2, store='127.0.0.1:0', key='k', timeout=-1.0_real64, status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'timeout is -1 seconds, must be 0 or more')
     call check(lacuna_rank(none) == -1 .and. lacuna_size(none) == -1, 'no communicator has no rank')
     call check(.not. lacuna_is_member(none) .and. lacuna_is_member(world), 'a rank is a member of a communicator')
   end subroutine

@@ -4,7 +4,9 @@ import signal
 import time
 
 import pytest
-from processes import outcome, ranks
+from processes import free_port, outcome, ranks
+
+import lacuna
 
 CALL = "x = bytearray(1000)\nworld.allreduce(x, op='max')\n"
 WAITS = "x = bytearray(8)\nprint('waits', flush=True)\nworld.recv(x, 1)\n"
@@ -24,6 +26,16 @@ def test_the_death_of_a_rank_is_an_error_that_names_it():
         for process in (first, last):
             output, errors, status = outcome(process)
             assert (output, status) == ("True True True\n", 0), errors
+
+
+def test_a_rank_that_stays_away_ends_the_wait_of_the_others():
+    begin = time.monotonic()
+    with pytest.raises(lacuna.TimedOut, match="rank 1"):
+        lacuna.init(0, 2, store=f"127.0.0.1:{free_port()}", key="k", timeout=0.3)
+    assert 0.3 <= time.monotonic() - begin < 10
+    for wrong in (0, -1.5):
+        with pytest.raises(lacuna.InvalidArgument, match="seconds, must be above 0, or None"):
+            lacuna.init(0, 2, store="127.0.0.1:0", key="k", timeout=wrong)
 
 
 def test_ranks_that_differ_learn_it():

@@ -76,6 +76,14 @@ def test_the_minimal_example_learns():
     assert "ok_topk:density=0.01" in output
 
 
+def test_the_cost_of_the_hook_can_be_measured():
+    output = check([sys.executable, str(HERE / "cost.py"), "--steps", "2", "dense", "topk:density=0.01"])
+    lines = [line.split() for line in output.splitlines()]
+    assert lines[0][:4] == ["rule", "calls", "C", "hook"]
+    assert [line[0] for line in lines[1:]] == ["dense", "topk:density=0.01"]
+    assert int(lines[1][1]) < int(lines[2][1])  # one call for the bucket, and one for each large parameter
+
+
 @pytest.mark.parametrize("comm", ["gloo", "fp16", "powersgd:1", "dense", "ok_topk:density=0.01,momentum=0.9"])
 def test_the_training_example_writes_its_result(tmp_path, comm):
     import json

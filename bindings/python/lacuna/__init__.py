@@ -26,10 +26,11 @@ from lacuna import _lacuna
 from lacuna._errors import (IO, Busy, Error, Internal, InvalidArgument, Mismatch, PeerFailed, Poisoned, TimedOut,
                             Transport, Unsupported)
 from lacuna._join import init
-from lacuna._lacuna import (Communicator, Entries, Method, Report, Request, Sampler, State, UniqueId, make_unique_id,
-                            test_any, wait_all, wait_any)
+from lacuna._lacuna import (Communicator, Entries, Method, Reduction, Report, Request, Sampler, State, UniqueId,
+                            make_unique_id, test_any, wait_all, wait_any)
 from lacuna._command import get_command
-from lacuna._lists import algorithms, collectives, get_include, get_library, info, methods
+from lacuna._grids import Neighbour, balanced_grid, grid_neighbours
+from lacuna._lists import algorithms, collectives, dtypes, get_include, get_library, info, methods
 from lacuna import _calls, _states
 from lacuna._methods import *  # a function for each method
 from lacuna._methods import __all__ as _names_of_methods
@@ -40,8 +41,9 @@ __version__ = version
 atexit.register(_lacuna.leave)
 
 __all__ = [
-    "Busy", "Communicator", "Entries", "Error", "IO", "Internal", "InvalidArgument", "Method", "Mismatch", "PeerFailed",
-    "Poisoned", "Report", "Request", "Sampler", "State", "TimedOut", "Transport", "UniqueId", "Unsupported",
-    "algorithms", "collectives", "get_command", "get_include", "get_library", "info", "init", "make_unique_id",
-    "methods", "test_any", "version", "wait_all", "wait_any", *_names_of_methods
+    "Busy", "Communicator", "Entries", "Error", "IO", "Internal", "InvalidArgument", "Method", "Mismatch", "Neighbour",
+    "PeerFailed", "Poisoned", "Reduction", "Report", "Request", "Sampler", "State", "TimedOut", "Transport", "UniqueId",
+    "Unsupported", "algorithms", "balanced_grid", "collectives", "dtypes", "get_command", "get_include", "get_library",
+    "grid_neighbours", "info", "init", "make_unique_id", "methods", "test_any", "version", "wait_all", "wait_any",
+    *_names_of_methods
 ]

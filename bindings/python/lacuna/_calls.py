@@ -36,7 +36,7 @@ X = Parameter("x", "BufferLike", "What this rank gives: contiguous memory by the
 AT_ROOT_ONLY = Parameter("x", "BufferLike | None", X.help + " Only the root needs it beside out.", "None")
 OUT = Parameter("out", "BufferLike | None", "Where the result goes. None: in place, in x; where one of the two is "
                 "larger, the smaller one is block `rank` of it.", "None")
-OP = Parameter("op", "str", "The reduction.", "'sum'")
+OP = Parameter("op", "str | Reduction", "The reduction.", "'sum'")
 ROOT = Parameter("root", "int", "The rank that the others give to or get from.", "0")
 COUNTS = Parameter("counts", "Sequence[int]", "The length of each rank's block, in elements.")
 OFFSETS = Parameter("offsets", "Sequence[int] | None", "Where each block begins; None: without spaces.", "None")
@@ -61,7 +61,8 @@ def has_root(row: dict[str, Any]) -> bool:
 
 def reduction_of(row: dict[str, Any]) -> Parameter:
     names = ["sum", "avg", "min", "max", "prod"] if row["averages"] else ["sum", "min", "max", "prod"]
-    return Parameter(OP.name, OP.annotation, f"The reduction: {', '.join(names)}.", OP.default)
+    help = f"The reduction: {', '.join(names)}, or a Reduction of the program's own."
+    return Parameter(OP.name, OP.annotation, help, OP.default)
 
 
 def block_parameters(row: dict[str, Any]) -> list[Parameter]:

@@ -10,7 +10,8 @@ from lacuna._lacuna import Communicator, UniqueId
 
 
 def init(rank: int | None = None, size: int | None = None, *, store: str | None = None, key: str | None = None,
-         id: UniqueId | bytes | None = None, comm: Any = None, progress: str | None = None) -> Communicator:
+         id: UniqueId | bytes | None = None, comm: Any = None, progress: str | None = None,
+         timeout: float | None = None) -> Communicator:
     """Join the job, and return the communicator of all its ranks.
 
     What is not given comes from the environment (LACUNA_RANK, LACUNA_SIZE ...) or from the launcher (lacuna launch,
@@ -31,6 +32,8 @@ def init(rank: int | None = None, size: int | None = None, *, store: str | None 
         which of its addresses rank 0 listens.
     progress : {'caller', 'thread'}, optional
         Who moves messages: the threads that call lacuna, while they do, or a thread of its own.
+    timeout : float, optional
+        Seconds to wait for the other ranks. Without it LACUNA_BOOTSTRAP_TIMEOUT decides.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def init(rank: int | None = None, size: int | None = None, *, store: str | None 
         store = None
     if id is not None and not isinstance(id, UniqueId):
         id = UniqueId(bytes(id))
-    return _lacuna.join(rank, size, store, key, id, progress)
+    return _lacuna.join(rank, size, store, key, id, progress, timeout)
 
 
 def _share_id(comm: Any, address: str | None) -> bytes:

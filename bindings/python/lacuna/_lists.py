@@ -10,6 +10,11 @@ from lacuna import _lacuna
 HERE = Path(__file__).parent
 
 
+def dtypes() -> list[dict[str, Any]]:
+    """List the types of elements that the library knows, with the bytes of an element."""
+    return _lacuna.list_dtypes()
+
+
 def collectives() -> list[dict[str, Any]]:
     """List the collectives, and what the call of each needs."""
     return _lacuna.list_collectives()

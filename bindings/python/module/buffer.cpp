@@ -56,6 +56,19 @@ void Buffer::take(nb::handle object, const char* name) {
   taken_ = true;
 }
 
+void Buffer::take_opaque(nb::handle object, const char* name, std::size_t size) {
+  opaque_ = true;
+  take(object, name);
+  const std::size_t bytes = buffer_.count * element_size_;
+  if (size > 0) element_size_ = size;
+  buffer_.dtype = opaque_dtype(element_size_, name);
+  if (bytes % element_size_ != 0) {
+    fail(LACUNA_INVALID_ARGUMENT, std::string(name) + " has " + std::to_string(bytes) +
+                                      " bytes, which are no whole elements of " + std::to_string(element_size_));
+  }
+  buffer_.count = bytes / element_size_;
+}
+
 void Buffer::release() {
   if (view_.obj) PyBuffer_Release(&view_);
   owner_.reset();
@@ -81,7 +94,11 @@ void Buffer::take_by_protocol(nb::handle object, const char* name) {
     nb::object bits = object.attr("view")("uint16");
     if (PyObject_GetBuffer(bits.ptr(), &view_, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
   }
-  buffer_.dtype = bfloat16 ? LACUNA_BF16 : dtype_of(view_.format, view_.itemsize, name);
+  if (opaque_) {
+    check_no_objects(view_.format, name);
+  } else {
+    buffer_.dtype = bfloat16 ? LACUNA_BF16 : dtype_of(view_.format, view_.itemsize, name);
+  }
   if (!PyBuffer_IsContiguous(&view_, 'C')) not_contiguous(name);
   buffer_.data = view_.buf;
   element_size_ = static_cast<std::size_t>(view_.itemsize);
@@ -93,9 +110,9 @@ void Buffer::take_by_protocol(nb::handle object, const char* name) {
 
 void Buffer::fill(const dlpack::Tensor& tensor, const char* name) {
   if (!is_contiguous(tensor)) not_contiguous(name);
-  buffer_.dtype = dtype_of(tensor, name);
+  if (!opaque_) buffer_.dtype = dtype_of(tensor, name);
   bool_ = tensor.code == dlpack::Bool;
-  element_size_ = tensor.bits / 8;
+  element_size_ = std::size_t{tensor.bits} * tensor.lanes / 8;
   buffer_.count = 1;
   for (int i = 0; i < tensor.ndim; ++i) buffer_.count *= static_cast<std::size_t>(tensor.shape[i]);
   buffer_.data = static_cast<char*>(tensor.data) + tensor.byte_offset;

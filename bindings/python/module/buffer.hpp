@@ -18,6 +18,8 @@ class Buffer {
 
   /// Takes the memory of an object, or throws why it can't be used. `name` is what errors call it.
   void take(nb::handle object, const char* name);
+  /// The same for elements that only the program understands, of so many bytes; 0: as many as those of the object have.
+  void take_opaque(nb::handle object, const char* name, std::size_t size);
   void release();
   /// Throws if the memory must not be written.
   void check_writable(const char* name) const;
@@ -40,6 +42,7 @@ class Buffer {
   Py_buffer view_{};  // its obj is null if there is none
   nb::object owner_;  // a tensor or a capsule
   std::size_t element_size_ = 1;
+  bool opaque_ = false;  // its elements may be of any type
   bool read_only_ = false;
   bool bool_ = false;
   bool taken_ = false;

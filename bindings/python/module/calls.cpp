@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/python/module/communicator.hpp"
+#include "bindings/python/module/reduction.hpp"
 #include "bindings/python/module/values.hpp"
 
 namespace lacuna::python {
@@ -42,6 +43,7 @@ struct Filling {
   const lacuna_collective_row& row;
   int rank, size, root;
   lacuna_call call = LACUNA_CALL_INIT;
+  const Reduction* own = nullptr;  // a reduction of the program's own
 
   bool reads() const { return row.input != LACUNA_HOLDS_NOTHING && (!row.input_at_root || rank == root); }
   bool writes() const { return row.output != LACUNA_HOLDS_NOTHING && (!row.output_at_root || rank == root); }
@@ -49,10 +51,11 @@ struct Filling {
   void fill() {
     call.collective = row.collective;
     call.root = root;
+    if (row.reduces) take_reduction();
     take_buffers();
     if (row.lengths != LACUNA_LENGTHS_EQUAL) take_blocks();
     if (reads() && writes() && given.out.is_none() && row.input != row.output) take_own_block();
-    if (row.reduces) take_reduction();
+    if (row.reduces && call.reduction == LACUNA_SUM) refuse_truth_values();
   }
 
   void take_buffers() {
@@ -79,7 +82,11 @@ struct Filling {
 
   void take(Side& side, nb::handle object, const char* name, const lacuna_entries*& places, nb::object& owner) {
     if (!nb::isinstance<Entries>(object)) {
-      side.values.take(object, name);
+      if (own) {
+        side.values.take_opaque(object, name, own->size);
+      } else {
+        side.values.take(object, name);
+      }
       return;
     }
     const Entries& entries = nb::cast<const Entries&>(object);
@@ -145,8 +152,18 @@ struct Filling {
   }
 
   void take_reduction() {
-    call.reduction = number_of(given.op, "op", reduction_names, std::size(reduction_names));
-    if (call.reduction == LACUNA_SUM && operation.input.values.is_bool()) {
+    if (!nb::isinstance<Reduction>(given.op)) {
+      call.reduction = number_of(given.op, "op", reduction_names, std::size(reduction_names));
+      return;
+    }
+    own = nb::cast<const Reduction*>(given.op);
+    operation.reduction = nb::borrow(given.op);
+    call.reduction = LACUNA_OWN;
+    call.own = &own->c;
+  }
+
+  void refuse_truth_values() {
+    if (operation.input.values.is_bool()) {
       fail(LACUNA_INVALID_ARGUMENT, "op is 'sum', but the elements are truth values; allowed: 'max' (or), 'min' (and)");
     }
   }

@@ -31,7 +31,8 @@ nb::object given(lacuna_communicator* part) {
 }
 
 nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<std::string> store,
-                std::optional<std::string> key, const UniqueId* id, nb::handle progress) {
+                std::optional<std::string> key, const UniqueId* id, nb::handle progress,
+                std::optional<double> timeout) {
   lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
   options.rank = rank.value_or(-1);
   options.world_size = size.value_or(-1);
@@ -39,6 +40,10 @@ nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<
   options.key = key ? key->c_str() : nullptr;
   options.id = id ? &id->c : nullptr;
   if (!progress.is_none()) options.progress = number_of(progress, "progress", progress_names, 2);
+  if (timeout && !(*timeout > 0)) {  // 0 leaves it to the environment in C
+    fail(LACUNA_INVALID_ARGUMENT, "timeout is " + std::to_string(*timeout) + " seconds, must be above 0, or None");
+  }
+  options.timeout = timeout.value_or(0);
   lacuna_communicator* joined = nullptr;
   check(without_lock([&] { return lacuna_join(&options, &joined); }));
   return given(joined);
@@ -126,9 +131,9 @@ void free_all() {
 
 void bind_communicators(nb::module_& module) {
   module.def("join", &join, nb::arg("rank").none(), nb::arg("size").none(), nb::arg("store").none(),
-             nb::arg("key").none(), nb::arg("id").none(), nb::arg("progress").none(),
+             nb::arg("key").none(), nb::arg("id").none(), nb::arg("progress").none(), nb::arg("timeout").none(),
              nb::sig("def join(rank: int | None, size: int | None, store: str | None, key: str | None, "
-                     "id: UniqueId | None, progress: str | None) -> Communicator"));
+                     "id: UniqueId | None, progress: str | None, timeout: float | None) -> Communicator"));
 
   nb::class_<Communicator> type(module, "Communicator", nb::is_weak_referenceable(), nb::dynamic_attr(),
                                 "The ranks that call together: those of the job, or some of them. As a context manager "
@@ -173,6 +178,7 @@ void bind_communicators(nb::module_& module) {
       .def("__repr__", &text_of);
   bind_calls(type);
   bind_messages(type);
+  bind_exchanges(module, type);
 }
 
 }  // namespace lacuna::python

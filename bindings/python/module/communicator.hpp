@@ -52,5 +52,6 @@ void free_all();
 void bind_communicators(nb::module_& module);
 void bind_calls(nb::class_<Communicator>& type);
 void bind_messages(nb::class_<Communicator>& type);
+void bind_exchanges(nb::module_& module, nb::class_<Communicator>& type);
 
 }  // namespace lacuna::python

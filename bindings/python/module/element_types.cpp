@@ -1,5 +1,6 @@
 #include "bindings/python/module/element_types.hpp"
 
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -113,6 +114,22 @@ lacuna_dtype dtype_of(const dlpack::Tensor& tensor, const char* name) {
                       " bits and " + std::to_string(tensor.lanes) + " lanes");
   }
   return *dtype;
+}
+
+void check_no_objects(const char* format, const char* name) {
+  bool in_name = false;
+  for (const char* at = format ? format : ""; *at; ++at) {
+    if (*at == ':') in_name = !in_name;
+    if (*at == 'O' && !in_name) unknown(name, "objects of Python");
+  }
+}
+
+lacuna_dtype opaque_dtype(std::size_t size, const char* name) {
+  if (!std::has_single_bit(size) || size > 64) {
+    fail(LACUNA_INVALID_ARGUMENT, std::string(name) + " has elements of " + std::to_string(size) +
+                                      " bytes; a reduction of the program's own takes 1, 2, 4, 8, 16, 32 or 64");
+  }
+  return static_cast<lacuna_dtype>(LACUNA_BYTES_1 + std::countr_zero(size));
 }
 
 const char* view_format(lacuna_dtype dtype, int& items) {

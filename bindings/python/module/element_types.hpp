@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "bindings/python/module/dlpack.hpp"
 #include "bindings/python/module/interpreter.hpp"
 
@@ -10,6 +12,10 @@ namespace lacuna::python {
 lacuna_dtype dtype_of(const char* format, Py_ssize_t size, const char* name);
 /// Returns the element type of a tensor of DLPack. Throws if lacuna has no such type.
 lacuna_dtype dtype_of(const dlpack::Tensor& tensor, const char* name);
+/// The type of elements of so many bytes that only the program understands. Throws if lacuna has none.
+lacuna_dtype opaque_dtype(std::size_t size, const char* name);
+/// Throws if elements of this format contain objects of Python.
+void check_no_objects(const char* format, const char* name);
 /// The format of a memoryview that shows elements of this type, and how many items of it make one element.
 const char* view_format(lacuna_dtype dtype, int& items);
 

@@ -24,6 +24,14 @@ nb::list rows_of(Row initial, Get get, Convert convert) {
   return rows;
 }
 
+nb::list dtypes() {
+  constexpr lacuna_dtype_row initial = LACUNA_DTYPE_ROW_INIT;
+  return rows_of(initial, lacuna_list_dtypes, [](const lacuna_dtype_row& row, nb::dict& to) {
+    to["name"] = row.name;
+    to["size"] = row.size;
+  });
+}
+
 nb::list collectives() {
   constexpr lacuna_collective_row initial = LACUNA_COLLECTIVE_ROW_INIT;
   return rows_of(initial, lacuna_list_collectives, [](const lacuna_collective_row& row, nb::dict& to) {
@@ -98,6 +106,7 @@ void bind_lists(nb::module_& module) {
   module.def(
       "status_text", [](int status) { return lacuna_status_text(static_cast<lacuna_status>(status)); },
       nb::arg("status"));
+  module.def("list_dtypes", &dtypes, nb::sig("def list_dtypes() -> list[dict[str, Any]]"));
   module.def("list_collectives", &collectives, nb::sig("def list_collectives() -> list[dict[str, Any]]"));
   module.def("list_algorithms", &algorithms, nb::sig("def list_algorithms() -> list[dict[str, Any]]"));
   module.def("list_methods", &methods, nb::sig("def list_methods() -> list[dict[str, Any]]"));

@@ -4,11 +4,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <utility>
 
 #include "bindings/python/module/element_types.hpp"
 
 namespace lacuna::python {
 namespace {
+
+std::string name_of(const std::string& text) { return text.substr(0, text.find(':')); }
 
 std::vector<const char*> measures_of(const std::string& method) {
   std::vector<const char*> names;
@@ -48,11 +51,20 @@ void set_model(State& state, const std::vector<State*>& states) {
   check(lacuna_state_set_model(state.c, model.data(), model.size()));
 }
 
+lacuna_method* made_of(const std::string& text) {
+  const std::string name = name_of(text), options = name.size() < text.size() ? text.substr(name.size() + 1) : "";
+  lacuna_method* made = nullptr;
+  check(lacuna_method_create(name.c_str(), options.c_str(), &made));
+  return made;
+}
+
 }  // namespace
 
-Method::Method(const std::string& given) : text(given), name(given.substr(0, given.find(':'))) {
-  const std::string options = name.size() < text.size() ? text.substr(name.size() + 1) : "";
-  check(lacuna_method_create(name.c_str(), options.c_str(), &c));
+Method::Method(const std::string& given)
+    : Method(given, made_of(given), nb::make_tuple(nb::type<Method>(), nb::make_tuple(given))) {}
+
+Method::Method(const std::string& given, lacuna_method* made, nb::object maker)
+    : text(given), name(name_of(given)), remake(std::move(maker)), c(made) {
   check(lacuna_entry_length(c, &entry_length));
   measures = measures_of(name);
 }
@@ -119,12 +131,11 @@ void bind_methods(nb::module_& module) {
           "__eq__",
           [](const Method& method, nb::handle other) {
             const Method* right = nullptr;
-            return nb::try_cast(other, right) && right && right->text == method.text;
+            return nb::try_cast(other, right) && right && right->remake.equal(method.remake);
           },
           nb::arg("other").none())
       .def("__hash__", [](const Method& method) { return std::hash<std::string>()(method.text); })
-      .def("__reduce__",
-           [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple(self.attr("text"))); });
+      .def("__reduce__", [](const Method& method) { return method.remake; });
 
   nb::class_<State>(module, "State",
                     "What a method remembers of one tensor from call to call.\n\n"

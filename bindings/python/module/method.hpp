@@ -11,11 +11,14 @@ namespace lacuna::python {
 struct Method {
   /// Makes it from text such as "topk:density=0.01".
   explicit Method(const std::string& text);
+  /// Takes a method whose options are more than this text. `remake` is what pickle needs to make it again.
+  Method(const std::string& text, lacuna_method* made, nb::object remake);
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
   ~Method() { lacuna_method_free(c); }
 
   std::string text, name;
+  nb::object remake;
   lacuna_method* c = nullptr;
   std::vector<const char*> measures;  ///< of its reports
   std::size_t entry_length = 0;       ///< elements of an entry; 0: it takes none
@@ -40,5 +43,7 @@ struct State {
 };
 
 void bind_methods(nb::module_& module);
+/// Binds the interfaces of the methods whose options are more than text.
+void bind_typed_methods(nb::module_& module);
 
 }  // namespace lacuna::python

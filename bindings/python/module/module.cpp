@@ -2,6 +2,7 @@
 #include "bindings/python/module/communicator.hpp"
 #include "bindings/python/module/exit.hpp"
 #include "bindings/python/module/lists.hpp"
+#include "bindings/python/module/reduction.hpp"
 #include "bindings/python/module/values.hpp"
 
 NB_MODULE(_lacuna, module) {
@@ -14,6 +15,8 @@ NB_MODULE(_lacuna, module) {
   bind_lists(module);
   bind_values(module);
   bind_methods(module);
+  bind_typed_methods(module);
+  bind_reductions(module);
   bind_reports(module);
   bind_requests(module);
   bind_communicators(module);

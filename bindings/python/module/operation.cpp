@@ -110,7 +110,8 @@ void Operation::let_go() {
     side->places.release();
   }
   received.release();
-  for (nb::object* kept : {&state, &sampler, &input_entries, &output_entries}) kept->reset();
+  halos.clear();
+  for (nb::object* kept : {&state, &sampler, &reduction, &input_entries, &output_entries}) kept->reset();
 }
 
 Clock::time_point later(nb::handle seconds) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -59,7 +60,8 @@ struct Operation {
   Side input, output;
   lacuna_buffer own_block = LACUNA_BUFFER_INIT;  ///< of a call in place: this rank's block of its buffer
   Buffer received;
-  nb::object communicator, state, sampler, method_owner, input_entries, output_entries;
+  std::deque<Buffer> halos;  ///< of an exchange
+  nb::object communicator, state, sampler, reduction, method_owner, input_entries, output_entries;
   const Method* method = nullptr;
   bool prepared = false;
   bool is_receive = false;

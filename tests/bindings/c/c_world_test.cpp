@@ -1,6 +1,7 @@
 // Joining a job from C without a store.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <span>
 #include <string>
@@ -158,6 +159,21 @@ TEST(CWorld, AnIdOfZerosIsRefused) {
   lacuna_communicator* world = nullptr;
   EXPECT_EQ(lacuna_join(&options, &world), LACUNA_INVALID_ARGUMENT);
   EXPECT_STREQ(lacuna_last_error(), "the id has only zeros: rank 0 could not make it");
+}
+
+TEST(CWorld, TheTimeoutOfTheOptionsEndsTheWaitForTheOthers) {
+  const test::ReservedPort port;
+  const std::string store = port.store();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = outcomes_of(2, [&](int32_t rank, lacuna_world_options& options) {
+    options.rank = 0;  // each waits for rank 1 at a store of its own
+    options.store = rank == 0 ? store.c_str() : "127.0.0.1:1";
+    options.key = "key";
+    options.timeout = rank == 0 ? 0.2 : -1;
+  });
+  EXPECT_NE(outcomes[0].find("rank 1"), std::string::npos) << outcomes[0];
+  EXPECT_EQ(outcomes[1], "timeout is -1 seconds, must be 0 or more");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(CWorld, ABroadcastThatFailsEndsTheJoining) {

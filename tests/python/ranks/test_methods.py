@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lacuna
+from lacuna.typed_skip import Segment, importance, skip
 
 
 def gradient(world, step=0):
@@ -127,3 +128,40 @@ def test_entries_in_and_out(world):
     np.testing.assert_array_equal(dense, expected)
     with pytest.raises(lacuna.InvalidArgument, match="uint32"):
         world.allreduce(lacuna.Entries(np.zeros(2, np.int64), np.zeros(2), 9), taken, method="topk")
+
+
+def test_segments_of_a_tensor(world):
+    """The first half is skipped, the second one is not."""
+    method = skip([Segment(0, 500), (500, 500, "never")], steps=1, small=16)
+    assert method == pickle.loads(pickle.dumps(method)) != lacuna.skip(steps=1)
+    x = np.ones(1000, np.float32)
+    report = world.allreduce(x, method=method)
+    assert (x[500:] == world.size).all()
+    assert report.method == "skip" and (world.size == 1 or 0 < report.left_out < 0.5)
+    if world.size > 1:
+        assert (x[:500] < world.size).any()
+
+
+def test_the_importance_of_segments(world):
+    """Of two equally long segments one has all large elements: it becomes dense."""
+    method = skip([Segment(0, 400, "automatic"), Segment(400, 400, "automatic")], steps=1, small=16,
+                  importance_threshold=0.4)
+    state = lacuna.State(method)
+    assert importance(state) == []
+    x = np.ones(800, np.float32)
+    x[:400] = 100
+    for _ in range(2):  # the first call measures, the second one draws the conclusion
+        world.allreduce(x, np.empty_like(x), method=method, state=state)
+    found = importance(state)
+    assert [(one.segment, one.count) for one in found] == [(0, 400), (1, 400)]
+    assert found[0].share > found[1].share
+    assert (found[0].important, found[1].important) == (True, False)
+
+
+def test_wrong_segments_are_refused_with_words(world):
+    with pytest.raises(lacuna.InvalidArgument, match="'sometimes'.*automatic"):
+        skip([Segment(0, 10, "sometimes")])
+    with pytest.raises(lacuna.InvalidArgument):
+        world.allreduce(np.ones(11, np.float32), method=skip([Segment(0, 10)], steps=1))
+    with pytest.raises(TypeError, match="stepps"):
+        skip([Segment(0, 10)], stepps=1)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from processes import run
 from torch import distributed, nn
+from torch.distributed.algorithms.ddp_comm_hooks import DDPCommHookType, register_ddp_comm_hook
 from torch.nn.parallel import DistributedDataParallel
 
 import lacuna.torch
@@ -173,6 +174,23 @@ def with_checkpoint(rank: int) -> list[float]:
     ids=lambda value: getattr(value, "__name__", value))
 def test_trains_as_with_gloo(body, size: int) -> None:
     ours, theirs = run(size, body), run(size, body, backend="gloo")
+    for mine, other in zip(ours, theirs):
+        assert mine == pytest.approx(other, rel=2e-3, abs=2e-3)
+
+
+def with_hook_of_pytorch(rank: int, name: str) -> list[float]:
+    model = DistributedDataParallel(network())
+    register_ddp_comm_hook(DDPCommHookType[name], model, distributed.group.WORLD)
+    losses = train(model, rank)
+    if name == "NOOP":  # each rank has its own gradients
+        distributed.all_reduce(next(model.parameters()))
+    return losses + [parameter.sum().item() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("name", [hook.name for hook in DDPCommHookType])
+def test_all_hooks_of_pytorch_train_as_with_gloo(name: str) -> None:
+    """PyTorch's own tests of them need GPUs."""
+    ours, theirs = run(2, with_hook_of_pytorch, name), run(2, with_hook_of_pytorch, name, backend="gloo")
     for mine, other in zip(ours, theirs):
         assert mine == pytest.approx(other, rel=2e-3, abs=2e-3)
 

@@ -47,7 +47,7 @@ Backend::Backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int siz
     : c10d::Backend(rank, size),
       options_(std::move(options)),
       states_(options_->method, options_->minimum),
-      job_(std::make_shared<Job>(*store, rank, size)),
+      job_(std::make_shared<Job>(*store, rank, size, options_->timeout)),
       completions_(job_) {
   init();
   const std::lock_guard lock(groups().mutex);

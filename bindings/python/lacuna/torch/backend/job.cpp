@@ -35,12 +35,13 @@ lacuna_unique_id read(c10d::Store& store) {
 
 }  // namespace
 
-Job::Job(c10d::Store& store, int rank, int size) : process_(getpid()) {
+Job::Job(c10d::Store& store, int rank, int size, std::chrono::milliseconds timeout) : process_(getpid()) {
   const lacuna_unique_id id = rank == 0 ? publish(store) : read(store);
   lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
   options.rank = rank;
   options.world_size = size;
   options.id = &id;
+  options.timeout = std::chrono::duration<double>(timeout).count();
   lacuna_communicator* joined = nullptr;
   check(lacuna_join(&options, &joined));
   communicator_ = joined;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -13,8 +14,8 @@ namespace lacuna_c10d {
 /// The ranks of one process group, as a job of lacuna. Several threads may use it.
 class Job {
  public:
-  /// Rank 0 puts an id into the store, by which all ranks join. Blocks until they have.
-  Job(c10d::Store& store, int rank, int size);
+  /// Rank 0 puts an id into the store, by which all ranks join. Blocks until they have, or until the timeout.
+  Job(c10d::Store& store, int rank, int size, std::chrono::milliseconds timeout);
   /// Leaves the job.
   ~Job();
   Job(const Job&) = delete;
