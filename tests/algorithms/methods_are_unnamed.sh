@@ -20,7 +20,7 @@ signs_of() {
 methods=$("$1" list | sed '1,/^method /d; /^$/,$d' | awk '{print $1}')
 [[ -n $methods ]] || { echo "lacuna list names no method"; exit 1; }
 for method in $methods; do
-  if grep -rniE "$(signs_of "$1" "$method")" runtime transports bindings kernels --exclude-dir=torch \
+  if grep -rnIiE "$(signs_of "$1" "$method")" runtime transports bindings kernels --exclude-dir=torch \
     --exclude={"lacuna_$method".{h,cpp},"typed_$method.py"} | grep -vE "$method:density=0\.01|NAMELINK_"; then
     echo "these lines know the method $method by name"
     exit 1

@@ -187,7 +187,11 @@ def with_hook_of_pytorch(rank: int, name: str) -> list[float]:
     return losses + [parameter.sum().item() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize("name", [hook.name for hook in DDPCommHookType])
+# These two fail with Gloo as well: they want the futures of NCCL, whose value is one tensor of all ranks.
+FOR_NCCL_ONLY = ("QUANTIZE_PER_TENSOR", "QUANTIZE_PER_CHANNEL")
+
+
+@pytest.mark.parametrize("name", [hook.name for hook in DDPCommHookType if hook.name not in FOR_NCCL_ONLY])
 def test_all_hooks_of_pytorch_train_as_with_gloo(name: str) -> None:
     """PyTorch's own tests of them need GPUs."""
     ours, theirs = run(2, with_hook_of_pytorch, name), run(2, with_hook_of_pytorch, name, backend="gloo")
