@@ -108,21 +108,26 @@ def test_a_coroutine_sleeps_while_it_waits(world):
         pytest.skip("nobody to wait for")
 
     async def first():
+        ticks = 0
+
         async def tick():
-            for _ in range(5):
+            nonlocal ticks
+            while True:
                 await asyncio.sleep(0.005)
-            world.send(np.zeros(1), 1, tag=14)  # only then rank 1 answers
+                ticks += 1
 
         ticking = asyncio.ensure_future(tick())
         x = np.zeros(1)
         await world.start_recv(x, 1, tag=11)
-        await ticking
-        return x[0]
+        ticking.cancel()
+        return ticks, x[0]
 
+    world.barrier()  # rank 0 must be in its wait long before rank 1 sends
     if world.rank == 0:
-        assert asyncio.run(first()) == 3
+        ticks, value = asyncio.run(first())
+        assert ticks >= 5 and value == 3
     elif world.rank == 1:
-        world.recv(np.zeros(1), 0, tag=14)
+        threading.Event().wait(1)
         world.send(np.full(1, 3.0), 0, tag=11)
 
 

@@ -76,12 +76,18 @@ def _work(rank: int, job: dict[str, Any], queue: Any, body: Callable[..., Any], 
 
 def tell(what: str) -> None:
     """Tell all ranks, by the store and not by the group, that something has happened."""
-    distributed.distributed_c10d._get_default_store().set(what, "told")
+    _store().set(what, "told")
 
 
 def hear(what: str) -> None:
     """Wait until a rank has told that something has happened."""
-    distributed.distributed_c10d._get_default_store().wait([what], timedelta(seconds=60))
+    _store().wait([what], timedelta(seconds=60))
+
+
+def _store() -> Any:
+    from torch import distributed
+
+    return distributed.distributed_c10d._get_default_store()
 
 
 def die() -> None:

@@ -27,7 +27,7 @@ class Processes {
         const auto watch = *Watch::start(membership, client, {.gather = 1s, .fallback = 2s});
         say("ready");
         if (rank == reporter) {
-          std::this_thread::sleep_for(100ms);
+          std::this_thread::sleep_for(1s);  // until then the test has stopped another rank
           watch->report(trouble(Trouble::Kind::Expired, 8, "barrier"));
         }
         say(client.verdict());
