@@ -67,10 +67,23 @@ aarch64_folder=build/aarch64-root
 torch_packages='torch==2.14.1 numpy pytest==9.2.0 ninja expecttest'
 torch_folder=build/torch-venv
 torch_space=12  # GB that must be free before PyTorch is fetched
+torch_time=1200  # seconds from the start of this script in which it must have come
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
   exit 1
+}
+
+# Runs a command that fetches something, up to three times: a server, a connection or another user of apt-get may be in
+# the way for a while.
+try_again() {
+  local pause
+  for pause in 10 30; do
+    "$@" && return
+    printf 'setup: that has failed, and is tried again in %d seconds: %s\n' "$pause" "$*" >&2
+    sleep "$pause"
+  done
+  "$@"
 }
 
 # Prints the headers on standard input that the compiler does not find.
@@ -109,9 +122,10 @@ install_packages() {
       fail "neither root nor able to use sudo. Missing: $*. Run as root: apt-get install $*"
   fi
   printf 'setup: installing %s\n' "$*"
-  local apt=("${privileged[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
-  "${apt[@]}" update || fail "apt-get update failed (no network?). Missing: $*"
-  "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null ||
+  local apt=("${privileged[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
+    -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)  # another apt-get, and servers, may be in the way
+  try_again "${apt[@]}" update || fail "apt-get update failed (no network?). Missing: $*"
+  try_again "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null ||
     fail "apt-get could not install all of: $*. See its message above"
 }
 
@@ -119,7 +133,7 @@ fetch_ucx() {
   [[ -e $ucx_folder/libucx/lib/libucp.so.0 ]] && return
   printf 'setup: fetching %s from PyPI\n' "$ucx_wheel"
   rm -rf "$ucx_folder.new" && mkdir -p "$ucx_folder.new"
-  python3 -m pip --quiet download --no-deps --dest "$ucx_folder.new" "$ucx_wheel" ||
+  try_again python3 -m pip --quiet download --no-deps --dest "$ucx_folder.new" "$ucx_wheel" ||
     fail "cannot get $ucx_wheel from PyPI, which the tests need: they run over UCX 1.13 and 1.22. \
 Give access to PyPI, or unpack that wheel into $ucx_folder"
   python3 -m zipfile -e "$ucx_folder.new"/*.whl "$ucx_folder.new"
@@ -133,11 +147,17 @@ fetch_mkdocs() {
   printf 'setup: fetching %s from PyPI\n' "$mkdocs"
   rm -rf "$mkdocs_folder.new"
   # shellcheck disable=SC2086
-  python3 -m pip --quiet --disable-pip-version-check install --no-warn-conflicts --root-user-action ignore \
+  try_again python3 -m pip --quiet --disable-pip-version-check install --no-warn-conflicts --root-user-action ignore \
     --target "$mkdocs_folder.new" $mkdocs ||
     fail "cannot get $mkdocs from PyPI, which make the site of the manual. Give access to PyPI, or install them into \
 $mkdocs_folder with pip install --target"
   mv "$mkdocs_folder.new" "$mkdocs_folder"
+}
+
+install_torch() {
+  # shellcheck disable=SC2086
+  timeout $((SECONDS < torch_time ? torch_time - SECONDS : 1)) "$torch_folder/bin/pip" --quiet \
+    --disable-pip-version-check --no-cache-dir install $torch_packages
 }
 
 # Fetches PyTorch, and what compiles and tests the backend with it. A file there names the packages.
@@ -150,8 +170,7 @@ fetch_torch() {
   printf 'setup: fetching %s from PyPI\n' "$torch_packages"
   rm -rf "$torch_folder"
   python3 -m venv "$torch_folder"
-  # shellcheck disable=SC2086
-  "$torch_folder/bin/pip" --quiet --disable-pip-version-check --no-cache-dir install $torch_packages ||
+  try_again install_torch ||
     without_torch "PyPI does not give $torch_packages (see pip's message above)"
   printf '%s\n' "$torch_packages" >"$torch_folder/packages"
 }
@@ -170,7 +189,8 @@ fetch_python() {
   printf 'setup: fetching %s from PyPI\n' "$python_packages"
   rm -rf "$python_folder" "$python_folder.new" && mkdir -p "$python_folder.new"
   # shellcheck disable=SC2086
-  python3 -m pip --quiet --disable-pip-version-check download --dest "$python_folder.new" $python_packages ||
+  try_again python3 -m pip --quiet --disable-pip-version-check download --dest "$python_folder.new" \
+    $python_packages ||
     fail "cannot get $python_packages from PyPI, which the tests of Python need. Give access to PyPI, or download them \
 into $python_folder with pip download"
   printf '%s\n' "$wanted" >"$python_folder.new/wanted"
@@ -201,7 +221,7 @@ Dir::Log "$state";
 APT::Sandbox::User "";
 Debug::NoLocking "true";
 END
-  apt-get -qq -c "$state/apt.conf" "$@"
+  apt-get -qq -c "$state/apt.conf" -o Acquire::Retries=3 "$@"
 }
 
 # Unpacks the packages that have the headers for the build and the tests, and the packages that these depend on.
@@ -214,7 +234,7 @@ fetch_aarch64() {
   rm -rf "$state" "$new" && mkdir -p "$new"
   apt_of_arm64 "$state" update || printf 'setup: apt-get could not ask all of its sources for arm64 packages\n'
   # shellcheck disable=SC2086
-  apt_of_arm64 "$state" install --download-only --yes --no-install-recommends $packages ||
+  try_again apt_of_arm64 "$state" install --download-only --yes --no-install-recommends $packages ||
     unavailable "apt-get could not get these arm64 packages from this machine's sources (see its message above): \
 $packages"
   for package in "$state"/archives/*.deb; do dpkg -x "$package" "$new"; done

@@ -9,15 +9,12 @@ import sys
 RANKS = 3
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def run(program, how):
     """Returns the exit status and the output of the two ranks that are left."""
-    store = f"127.0.0.1:{free_port()}"
+    holder = socket.socket()  # while it is bound, nobody else gets its port by chance
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    store = f"127.0.0.1:{holder.getsockname()[1]}"
     job = {**os.environ, "LACUNA_SIZE": str(RANKS), "LACUNA_STORE": store, "LACUNA_KEY": "of-this-test"}
     ranks = [subprocess.Popen([program, how], env={**job, "LACUNA_RANK": str(rank)}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(RANKS)]
@@ -29,6 +26,7 @@ def run(program, how):
     finally:
         for rank in ranks:
             rank.kill()
+        holder.close()
     return [(ranks[i].returncode, *outputs[i]) for i in (0, 2)]
 
 

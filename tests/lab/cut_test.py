@@ -68,7 +68,7 @@ class CutTest(unittest.TestCase):
         self.ranks = [Rank(self.network, rank, key) for rank in range(4)]
         self.addCleanup(self.end)
         for rank in self.ranks:
-            rank.wait_for("streaming", 30)
+            rank.wait_for("streaming", 60)
 
     def end(self):
         for rank in self.ranks:
@@ -86,7 +86,7 @@ class CutTest(unittest.TestCase):
 
     def test_a_cut_link_between_ranks_that_both_answer_is_named_by_its_pair(self):
         cut(self.network, 1, 2)
-        _, line = self.ranks[0].wait_for("is the network between them cut?", 2 * SILENCE)
+        _, line = self.ranks[0].wait_for("is the network between them cut?", 10 * SILENCE)
         self.assertRegex(line, r"nothing that is sent from rank (1 .* to rank 2|2 .* to rank 1) ")
         for rank in self.ranks:
             self.expect_end(rank, "though both answer (is the network between them cut?)")

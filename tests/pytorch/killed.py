@@ -8,6 +8,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 import lacuna.torch
 
+# torchrun ends the other ranks as soon as it sees that one has died. They must have time to see it themselves.
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
 dist.init_process_group("gloo")
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 64))
 ddp = DistributedDataParallel(model)

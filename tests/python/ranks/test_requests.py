@@ -122,11 +122,12 @@ def test_a_coroutine_sleeps_while_it_waits(world):
         ticking.cancel()
         return ticks, x[0]
 
+    world.barrier()  # rank 0 must be in its wait long before rank 1 sends
     if world.rank == 0:
         ticks, value = asyncio.run(first())
         assert ticks >= 5 and value == 3
     elif world.rank == 1:
-        threading.Event().wait(0.2)
+        threading.Event().wait(1)
         world.send(np.full(1, 3.0), 0, tag=11)
 
 
@@ -150,9 +151,10 @@ def test_one_thread_at_a_time_has_a_request(world):
     request = world.start_recv(x, world.rank, tag=13)
     thread = threading.Thread(target=request.wait)
     thread.start()
-    threading.Event().wait(0.1)
     with pytest.raises(lacuna.Busy, match="another thread"):
-        request.test()
+        for _ in range(200):  # until the thread has come to its wait
+            threading.Event().wait(0.1)
+            assert not request.test()
     world.send(np.ones(1), world.rank, tag=13)
     thread.join()
     assert request.done
@@ -169,8 +171,10 @@ def test_a_deadline_fails_the_call(world):
         with pytest.raises(lacuna.Error):
             group.check()
         assert group.status != "ok"
+        for rank in range(1, world.size):
+            world.send(np.zeros(1), rank, tag=15)
     else:
-        threading.Event().wait(0.5)
+        world.recv(np.zeros(1), 0, tag=15)  # only now rank 0 has given up
         with pytest.raises(lacuna.Error):
             group.allreduce(np.ones(3), deadline=10)
     assert world.status == "ok"

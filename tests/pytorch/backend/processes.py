@@ -33,7 +33,7 @@ def run(size: int, body: Callable[..., Any], *args: Any, **options: Any) -> list
 
 
 def attempt(size: int, body: Callable[..., Any], *args: Any, backend: str | None = "lacuna", pg_options: Any = None,
-            group_timeout: float = 30, limit: float = 60) -> list[Outcome]:
+            group_timeout: float = 60, limit: float = 180) -> list[Outcome]:
     """Run body on each rank. Ranks that go on after `limit` seconds are killed, which their exit codes show."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["lacuna.torch"])  # imports PyTorch once for all ranks
@@ -72,6 +72,22 @@ def _work(rank: int, job: dict[str, Any], queue: Any, body: Callable[..., Any], 
     except BaseException:
         queue.put((None, traceback.format_exc()))
         sys.exit(1)
+
+
+def tell(what: str) -> None:
+    """Tell all ranks, by the store and not by the group, that something has happened."""
+    _store().set(what, "told")
+
+
+def hear(what: str) -> None:
+    """Wait until a rank has told that something has happened."""
+    _store().wait([what], timedelta(seconds=60))
+
+
+def _store() -> Any:
+    from torch import distributed
+
+    return distributed.distributed_c10d._get_default_store()
 
 
 def die() -> None:

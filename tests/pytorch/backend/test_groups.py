@@ -112,13 +112,13 @@ else:
 
 def script(size: int, code: str, **variables: str) -> str:
     """Run a script on each rank as a program, to its very end. Return what the ranks have written as errors."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-                   **variables}
-    ended = subprocess.run([sys.executable, "-c", FORKS_RANKS, textwrap.dedent(code)], env=environment, text=True,
-                           capture_output=True, timeout=60)
+    with socket.socket() as holder:  # while it is bound, nobody else gets its port by chance
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        environment = {**os.environ, "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
+                       "MASTER_PORT": str(holder.getsockname()[1]), **variables}
+        ended = subprocess.run([sys.executable, "-c", FORKS_RANKS, textwrap.dedent(code)], env=environment, text=True,
+                               capture_output=True, timeout=180)
     assert ended.returncode == 0, ended.stderr
     return ended.stderr
 

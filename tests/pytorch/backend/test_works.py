@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 import torch
-from processes import attempt, die, run
+from processes import attempt, die, hear, run, tell
 from torch import distributed
 
 
@@ -99,37 +99,39 @@ def late_rank(rank: int) -> float | None:
     """Rank 1 comes too late for the wait of rank 0, but not for the call."""
     distributed.barrier()
     if rank == 1:
-        time.sleep(2)
+        hear("the wait is over")
     work = distributed.all_reduce(torch.ones(3), async_op=True)
     begin = time.monotonic()
     if rank == 0:
         with pytest.raises(RuntimeError, match="0.3 s"):
             work.wait(timedelta(seconds=0.3))
+        tell("the wait is over")
     waited = time.monotonic() - begin
     assert work.wait()
     return waited
 
 
 def test_a_wait_ends_at_its_timeout_and_the_call_goes_on() -> None:
-    assert run(2, late_rank)[0] < 1.5
+    assert 0.29 < run(2, late_rank)[0] < 20
 
 
 def missing_rank(rank: int) -> str | None:
     distributed.barrier()
     if rank == 1:
-        time.sleep(5)
+        hear("both calls have failed")
         return None
     begin = time.monotonic()
     with pytest.raises(RuntimeError) as caught:
         distributed.all_reduce(torch.ones(3))
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 25
     with pytest.raises(RuntimeError):
         distributed.all_reduce(torch.ones(3))
+    tell("both calls have failed")
     return str(caught.value)
 
 
 def test_a_call_ends_at_the_timeout_of_its_group_and_names_who_is_late() -> None:
-    outcomes = attempt(2, missing_rank, group_timeout=1.5)
+    outcomes = attempt(2, missing_rank, group_timeout=5)
     assert outcomes[0].error is None, outcomes[0].error
     assert "rank 1" in outcomes[0].value, outcomes[0].value
 
@@ -149,7 +151,10 @@ def test_ranks_that_disagree_get_an_error_that_names_both_sides() -> None:
 def killed_rank(rank: int, asynchronous: bool) -> tuple[str, float]:
     distributed.barrier()
     if rank == 1:
+        for other in (0, 2):  # a barrier that is not over on the others would fail there
+            hear(f"the barrier is over on rank {other}")
         die()
+    tell(f"the barrier is over on rank {rank}")
     begin = time.monotonic()
     with pytest.raises(RuntimeError) as caught:
         for _ in range(1000):
@@ -174,7 +179,7 @@ def aborted(rank: int) -> str | None:
 
     distributed.barrier()
     if rank == 1:
-        time.sleep(1.5)
+        hear("aborted")
         os._exit(0)
     group = distributed.group.WORLD
     Timer(0.3, group.abort).start()
@@ -183,6 +188,7 @@ def aborted(rank: int) -> str | None:
     pending = str(caught.value)
     with pytest.raises(RuntimeError, match="abort"):
         distributed.all_reduce(torch.ones(3))
+    tell("aborted")
     return pending
 
 
@@ -199,13 +205,14 @@ def interrupted(rank: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     distributed.barrier()
     if rank == 1:
-        time.sleep(1.5)
+        hear("interrupted")
         return
-    Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
+        Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         distributed.all_reduce(torch.ones(3))
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 20
+    tell("interrupted")
 
 
 def test_ctrl_c_ends_a_wait() -> None:

@@ -1,6 +1,8 @@
 """These tests run on all ranks of a job at once, which torchrun or `lacuna launch` has started."""
 import datetime
+import hashlib
 import os
+import tempfile
 
 import pytest
 import torch
@@ -8,12 +10,17 @@ import torch.distributed as dist
 
 
 def pytest_configure():
-    if "RANK" not in os.environ:
-        host, port = os.environ["LACUNA_STORE"].rsplit(":", 1)
-        os.environ |= {"RANK": os.environ["LACUNA_RANK"], "WORLD_SIZE": os.environ["LACUNA_SIZE"], "MASTER_ADDR": host,
-                       "MASTER_PORT": str(int(port) + 1)}
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60), **of_the_launcher())
+
+
+def of_the_launcher():
+    """What PyTorch must know of a job of `lacuna launch`: the ranks meet in a file that has a name of its own."""
+    if "RANK" in os.environ:  # torchrun has told PyTorch everything
+        return {}
+    job = hashlib.sha256(os.environ["LACUNA_KEY"].encode()).hexdigest()[:20]
+    return {"init_method": f"file://{tempfile.gettempdir()}/lacuna-tests-{job}",
+            "rank": int(os.environ["LACUNA_RANK"]), "world_size": int(os.environ["LACUNA_SIZE"])}
 
 
 def pytest_unconfigure():

@@ -308,7 +308,7 @@ TEST(ExecutorFailure, WithAReporterNothingFailsBeforeItsVerdict) {
   const Floats input(10, 1);
   Floats output(10);
   Call call = allreduce_call(input, output);
-  call.options.deadline = 100ms;
+  call.options.deadline = 1s;
   const runtime::Run& run = must_post(ranks, 0, call);
   const auto reported = [&](runtime::Trouble::Kind kind) {
     return std::any_of(troubles.begin(), troubles.end(), [&](const auto& trouble) { return trouble.kind == kind; });

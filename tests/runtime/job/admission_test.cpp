@@ -84,7 +84,7 @@ std::string told_after_greeting(Channel& channel) {
 
 TEST(Admission, WhyAJobFailsIsToldToThoseThatHoldTheKeyAndToNoStranger) {
   const ReservedPort port;
-  Process first = start(job(0, 3, port.store(), 1500ms));
+  Process first = start(job(0, 3, port.store(), 3s));
   Channel stranger = connect_raw(port), impostor = connect_raw(port), member = connect_raw(port);
   ASSERT_TRUE(admission::read_hello(next_frame(stranger)));
   ASSERT_TRUE(admission::read_hello(next_frame(impostor)));
@@ -105,7 +105,7 @@ TEST(Admission, WhyAJobFailsIsToldToThoseThatHoldTheKeyAndToNoStranger) {
 
 TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   const ReservedPort port;
-  Process first = start(job(0, 2, port.store(), 500ms));
+  Process first = start(job(0, 2, port.store(), 2s));
   Channel stranger = connect_raw(port);
   admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
   next_frame(stranger);

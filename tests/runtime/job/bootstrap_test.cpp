@@ -142,13 +142,12 @@ TEST(Bootstrap, RanksAsThreadsOfOneProcessJoin) {
 
 TEST(Bootstrap, AWrongKeyIsRefusedAtOnceAndNamedOnTheOthersAtTheDeadline) {
   const ReservedPort port;
-  Process first = start(job(0, 3, port.store(), 1s));
-  Process second = start(job(1, 3, port.store(), 5s));
+  Process first = start(job(0, 3, port.store(), 3s));
+  Process second = start(job(1, 3, port.store(), 8s));
   Job wrong = job(2, 3, port.store(), 10s);
   wrong.key = "a wrong key";
-  const auto begin = Clock::now();
   expect_contains(start(wrong).line(), "invalid argument: rank 0 refused rank 2: wrong key");
-  EXPECT_LT(Clock::now() - begin, 900ms);
+  EXPECT_EQ(first.line(0ms), "(nothing)") << "this was not at once, but at the deadline of rank 0";
   for (Process* rank : {&first, &second}) {
     const std::string text = rank->line();
     expect_contains(text, "timed out: rank 2 did not come");
@@ -192,7 +191,7 @@ TEST(Bootstrap, DifferingSizesFailTheJobOnAllRanks) {
 TEST(Bootstrap, MissingRanksAreNamedOnAllRanksAtTheFirstDeadline) {
   const ReservedPort port;
   Process first = start(job(0, 5, port.store(), 60s));
-  Process one = start(job(1, 5, port.store(), 700ms));
+  Process one = start(job(1, 5, port.store(), 2s));
   for (Process* rank : {&first, &one}) expect_contains(rank->line(), "timed out: ranks 2-4 did not come to the store");
 }
 
@@ -203,7 +202,7 @@ TEST(Bootstrap, TheRankWithTheLeastTimeEndsTheWaitInWhateverOrderTheyCome) {
     const std::string store = ports[hurried - 1].store();
     ranks.push_back(start(job(0, 5, store, 60s)));
     for (Rank rank = 1; rank <= 3; ++rank) {
-      ranks.push_back(start(job(rank, 5, store, rank == hurried ? 2s : 60s), rank * 100ms));
+      ranks.push_back(start(job(rank, 5, store, rank == hurried ? 4s : 60s), rank * 100ms));
     }
   }
   for (Process& rank : ranks) expect_contains(rank.line(), "timed out: rank 4 did not come to the store");
@@ -253,7 +252,7 @@ TEST(Bootstrap, TheDeathOfRankZeroIsNoticedWhileTheJobComesTogether) {
   const ReservedPort port;
   Process first = start(job(0, 3, port.store()));
   Process one = start(job(1, 3, port.store()));
-  EXPECT_EQ(one.line(300ms), "(nothing)");
+  EXPECT_EQ(one.line(1s), "(nothing)");  // by now it has come to the store
   first.signal(SIGKILL);
   expect_contains(one.line(), "peer failed: rank 0 at the store 127.0.0.1:");
 }
@@ -262,7 +261,7 @@ TEST(Bootstrap, AnUnreachableStoreIsAnErrorAtTheDeadline) {
   const ReservedPort port;
   const auto begin = Clock::now();
   const auto outcome = join(job(1, 2, port.store(), 300ms), {});
-  EXPECT_LT(Clock::now() - begin, 1s);
+  EXPECT_LT(Clock::now() - begin, 5s);
   EXPECT_EQ(outcome.status().code(), Code::TimedOut);
   expect_contains(outcome.status().to_string(),
                   "rank 1 could not reach the store " + port.store() + " within 300 ms: Connection refused");

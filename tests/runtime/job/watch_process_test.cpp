@@ -13,20 +13,21 @@ namespace {
 using namespace std::chrono_literals;
 using test::Process;
 
-constexpr std::chrono::milliseconds silence = 800ms;
+constexpr std::chrono::milliseconds silence = 2s;
 
-/// Each rank is a process, which says "ready" and then its verdict. One of them may report an expired call.
+/// Each rank is a process, which says "ready" and then its verdict. One of them may report an expired call. Then a rank
+/// may be silent for longer, so that this does not end the job first.
 class Processes {
  public:
   explicit Processes(Rank size, Rank reporter = -1) {
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.emplace_back([=, this](const Process::Say& say) {
         WatchedProcess client;
-        Membership membership = enter(rank, size, port_.store(), silence);
-        const auto watch = *Watch::start(membership, client, {.gather = 150ms, .fallback = 300ms});
+        Membership membership = enter(rank, size, port_.store(), reporter < 0 ? silence : 10s);
+        const auto watch = *Watch::start(membership, client, {.gather = 1s, .fallback = 2s});
         say("ready");
         if (rank == reporter) {
-          std::this_thread::sleep_for(100ms);
+          std::this_thread::sleep_for(1s);  // until then the test has stopped another rank
           watch->report(trouble(Trouble::Kind::Expired, 8, "barrier"));
         }
         say(client.verdict());
@@ -61,7 +62,7 @@ TEST(WatchOfProcesses, AKilledRankZeroIsNamedOnAllSurvivors) {
 TEST(WatchOfProcesses, AStoppedRankIsNamedOnAllRanksAndOnItselfWhenItWakes) {
   Processes job(4);
   job[2].signal(SIGSTOP);
-  const std::string verdict = "peer failed: rank 2 (host h2) does not answer rank 0 for 800 ms (stopped, or cut off?)";
+  const std::string verdict = "peer failed: rank 2 (host h2) does not answer rank 0 for 2 s (stopped, or cut off?)";
   for (std::size_t rank : {0, 1, 3}) EXPECT_EQ(job[rank].line(), verdict);
   job[2].signal(SIGCONT);
   EXPECT_EQ(job[2].line(), verdict);
@@ -73,7 +74,7 @@ TEST(WatchOfProcesses, AStoppedRankZeroIsNamedOnAllRanksAndOnItselfWhenItWakes) 
   std::vector<std::string> verdicts;
   for (std::size_t rank : {1, 2}) {
     verdicts.push_back("peer failed: rank 0 (host h0) does not answer rank " + std::to_string(rank) +
-                       " for 800 ms (stopped, or cut off?)");
+                       " for 2 s (stopped, or cut off?)");
     EXPECT_EQ(job[rank].line(), verdicts.back());
   }
   job[0].signal(SIGCONT);
