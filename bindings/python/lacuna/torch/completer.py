@@ -1,6 +1,7 @@
 """The thread that waits for the calls of buckets and completes their futures."""
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 import time
@@ -58,20 +59,27 @@ class Work:
         self._over.wait()
 
 
+Works = queue.SimpleQueue[Work | None]  # None: there are no more
+LONGEST_END = 1.0  # seconds that the end of the process waits for a thread
+
+_running: dict[threading.Thread, Works] = {}
+
+
 class Completer:
     """Completes works in the order in which they come, in a thread of its own.
 
     The thread waits without the interpreter's lock. While it waits it also moves messages, so that communication and
-    the backward pass overlap.
+    the backward pass overlap. It ends when the completer is gone, or when the process ends.
     """
 
     def __init__(self) -> None:
-        self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._works: Works = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def add(self, work: Work) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=_run, args=(self._works,), name="lacuna.torch", daemon=True)
+            _running[self._thread] = self._works
             self._thread.start()
         self._works.put(work)
 
@@ -79,6 +87,24 @@ class Completer:
         self._works.put(None)
 
 
-def _run(works: queue.SimpleQueue[Work | None]) -> None:
-    while (work := works.get()) is not None:
+def _run(works: Works) -> None:
+    while _complete_next(works):
+        pass
+    _running.pop(threading.current_thread(), None)
+
+
+def _complete_next(works: Works) -> bool:
+    """Returns false if there are no more works. No work lives on in the thread while it waits for the next one."""
+    work = works.get()
+    if work is not None:
         work.complete()
+    return work is not None
+
+
+@atexit.register
+def _end_all() -> None:
+    """Lets the threads end before the interpreter does. A thread that drops a tensor after that ends the process."""
+    for works in list(_running.values()):
+        works.put(None)
+    for thread in list(_running):
+        thread.join(LONGEST_END)
