@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/processes/executed.hpp"
+#include "tests/processes/gate.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -36,8 +37,7 @@ Job job(int ranks, int aggregators, const Words& actions, Environment environmen
     commands.push_back({"/usr/bin/env", fmt::format("LACUNA_SIZE={}", ranks), LACUNA_COMMAND, "aggregate"});
     commands.back().insert(commands.back().end(), more.begin(), more.end());
   }
-  environment.insert(
-      {{"LACUNA_AGGREGATORS", std::to_string(aggregators)}, {"LACUNA_STALL", "0.3"}, {"LACUNA_WATCH_TIMEOUT", "3"}});
+  environment.insert({{"LACUNA_AGGREGATORS", std::to_string(aggregators)}, {"LACUNA_STALL", "0.3"}});
   return Job(commands, environment);
 }
 
@@ -107,7 +107,7 @@ TEST(AggregatorProcesses, AKilledAggregatorIsNamedByEveryRank) {
 }
 
 TEST(AggregatorProcesses, AStoppedAggregatorIsNamedByEveryRank) {
-  Job all = job(2, 1, {"stream=allreduce,f32,sum,20000," + small_blocks});
+  Job all = job(2, 1, {"stream=allreduce,f32,sum,20000," + small_blocks}, {{"LACUNA_WATCH_TIMEOUT", "3"}});
   for (std::size_t rank : {0, 1}) ASSERT_TRUE(all[rank].says("streaming", to_start)) << all[rank].output();
   all[2].signal(SIGSTOP);
   for (std::size_t rank : {0, 1}) {
@@ -167,16 +167,20 @@ TEST(AggregatorProcesses, AJobMayGoThroughTheSameAggregatorsAgainAndAgain) {
 }
 
 TEST(AggregatorProcesses, TheyServeOneJobAfterAnotherAlsoAfterAFailure) {
-  const Words calls = {"call=allreduce,f32,sum,700," + small_blocks, "sleep=400",
+  const Gate gate;
+  const Words calls = {"call=allreduce,f32,sum,700," + small_blocks, gate.action(),
                        "call=allreduce,i32,max,3000," + small_blocks};
+  gate.open();
   Job all = job(2, 2, calls, {}, {"--jobs", "4"});
   for (int run = 0; run < 4; ++run) {
+    if (run == 2) gate.close();
     if (run > 0) {
       for (std::size_t rank : {0, 1}) all.restart(rank);
     }
     if (run == 2) {
-      ASSERT_TRUE(all[1].says("call: ok", to_start)) << all[1].output();
+      for (std::size_t rank : {0, 1}) ASSERT_TRUE(all[rank].says("at the gate", to_start)) << all[rank].output();
       all[1].signal(SIGKILL);
+      gate.open();
       EXPECT_TRUE(all[0].says("call: peer failed: rank 1 (host here) died", to_be_told)) << all[0].output();
       EXPECT_NE(all[0].wait(to_leave), -1) << all[0].output();
       for (std::size_t i : {2, 3}) EXPECT_TRUE(all[i].says("rank 1 (host here) died")) << all[i].output();

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/processes/executed.hpp"
+#include "tests/processes/gate.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -28,8 +29,11 @@ class EventLoops : public testing::TestWithParam<Network> {
 };
 
 TEST_P(EventLoops, ACallThatARankNeverPostsEndsAtItsDeadlineWithThatRanksName) {
-  Job ranks = job({{"loop=allreduce,f32,sum,50000"}, {"loop=allreduce,f32,sum,50000"}, {"poisoned=60000"}},
-                  {{"LACUNA_DEADLINE", "1"}});
+  const Gate gate;  // so that ranks 0 and 1 post at the same time
+  const std::vector<std::string> posts = {gate.action(), "loop=allreduce,f32,sum,50000"};
+  Job ranks = job({posts, posts, {"poisoned=60000"}}, {{"LACUNA_DEADLINE", "2"}});
+  for (std::size_t rank : {0, 1}) ASSERT_TRUE(ranks[rank].says("at the gate", 60s)) << ranks[rank].output();
+  gate.open();
   for (std::size_t rank : {0, 1}) {
     EXPECT_TRUE(ranks[rank].says("call: timed out: call 1 ran out of time", 30s)) << ranks[rank].output();
     EXPECT_TRUE(ranks[rank].says("; rank 2 has not posted it")) << ranks[rank].output();
@@ -39,7 +43,7 @@ TEST_P(EventLoops, ACallThatARankNeverPostsEndsAtItsDeadlineWithThatRanksName) {
 TEST_P(EventLoops, MessagesToOneselfThatAnotherThreadPostsAreServed) {
   Job ranks = job({{"talk"}, {"talk"}}, {{"LACUNA_EAGER", "4K"}});
   for (std::size_t rank : {0, 1}) {
-    EXPECT_EQ(ranks[rank].wait(30s), 0) << ranks[rank].output();
+    EXPECT_EQ(ranks[rank].wait(), 0) << ranks[rank].output();
     EXPECT_TRUE(ranks[rank].says("talk: ok")) << ranks[rank].output();
   }
 }
@@ -47,7 +51,7 @@ TEST_P(EventLoops, MessagesToOneselfThatAnotherThreadPostsAreServed) {
 TEST_P(EventLoops, TenThousandPostsOfTwoOtherThreadsAreServed) {
   Job ranks = job({{"posts=5000"}, {"posts=5000"}});
   for (std::size_t rank : {0, 1}) {
-    EXPECT_EQ(ranks[rank].wait(60s), 0) << ranks[rank].output();
+    EXPECT_EQ(ranks[rank].wait(), 0) << ranks[rank].output();
     EXPECT_TRUE(ranks[rank].says("posts: ok")) << ranks[rank].output();
   }
 }

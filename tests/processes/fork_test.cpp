@@ -21,9 +21,9 @@ using Forks = testing::TestWithParam<Network>;
 TEST_P(Forks, AChildIsRefusedEveryCallAndChangesNothingForItsParentsJob) {
   const std::vector<std::string> command = {LACUNA_WORKER, "size=2", "child", "call=allreduce,f32,sum,100000"};
   Job ranks({command, command}, GetParam().environment);
-  EXPECT_TRUE(ranks[0].says("child: done\nchild: exit 0\n", 20s)) << ranks[0].output();
+  EXPECT_TRUE(ranks[0].says("child: done\nchild: exit 0\n", 60s)) << ranks[0].output();
   for (std::size_t rank : {0, 1}) {
-    EXPECT_EQ(ranks[rank].wait(20s), 0) << ranks[rank].output();
+    EXPECT_EQ(ranks[rank].wait(60s), 0) << ranks[rank].output();
     EXPECT_TRUE(ranks[rank].says("parent: ok\ncall: ok\n")) << ranks[rank].output();
   }
 }
@@ -33,9 +33,9 @@ TEST_P(Forks, AParentThatDiesIsNamedAtOnceThoughItsChildLivesOn) {
   Environment environment = GetParam().environment;
   environment["LACUNA_WATCH_TIMEOUT"] = "60";
   Job ranks({command, command}, environment);
-  for (std::size_t rank : {0, 1}) ASSERT_TRUE(ranks[rank].says("streaming", 20s)) << ranks[rank].output();
+  for (std::size_t rank : {0, 1}) ASSERT_TRUE(ranks[rank].says("streaming", 60s)) << ranks[rank].output();
   ranks[1].signal(SIGKILL);
-  EXPECT_TRUE(ranks[0].says("rank 1 (host here) died: its connection ended without a goodbye", 5s))
+  EXPECT_TRUE(ranks[0].says("rank 1 (host here) died: its connection ended without a goodbye", 20s))
       << ranks[0].output();
 }
 

@@ -101,7 +101,7 @@ Status outlive_a_child(Communicator& communicator) {
 void leave_a_child() {
   std::fflush(stdout);
   if (::fork() > 0) return;
-  ::sleep(8);
+  ::sleep(30);
   ::_exit(0);
 }
 

@@ -9,7 +9,7 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::chrono::seconds patience{6};
+constexpr std::chrono::seconds patience{20};
 
 const Status slept(Code::Internal, "the loop was not woken");
 

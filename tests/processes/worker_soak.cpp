@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t operations_of_a_storm = 500;
+constexpr std::size_t fewest_storms = 4;  // so that there is something to compare, however slow this host is
 constexpr int reports = 60;
 
 /// What this process holds.
@@ -105,7 +106,7 @@ class Soak {
 
   /// The clock of rank 0 decides for all.
   Result<bool> agree_to_go_on() {
-    std::uint8_t more = elapsed() < time_ ? 1 : 0;
+    std::uint8_t more = elapsed() < time_ || storms_ < fewest_storms ? 1 : 0;
     if (Status told = world_.call(broadcast<std::uint8_t>(std::span(&more, 1), 0)); !told) return told;
     return more == 1;
   }

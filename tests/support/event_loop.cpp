@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_in_flight = 200;  // of each thread
 constexpr std::size_t most_elements = 20'000;
-constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::seconds patience{20};
 
 using Ints = std::vector<std::int32_t>;
 

@@ -37,7 +37,9 @@ Process::~Process() {
   wait();
 }
 
-void Process::signal(int number) const { ::kill(pid_, number); }
+void Process::signal(int number) const {
+  if (pid_ > 0) ::kill(pid_, number);  // -1 would be every process of the machine
+}
 
 std::string Process::line(std::chrono::milliseconds within) {
   const auto deadline = runtime::Clock::now() + within;
@@ -55,9 +57,10 @@ std::string Process::line(std::chrono::milliseconds within) {
 }
 
 int Process::wait() {
+  if (pid_ < 0) return ended_with_;
   int status = 0;
   ::waitpid(std::exchange(pid_, -1), &status, 0);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return ended_with_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 ReservedPort::ReservedPort() : holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -17,21 +17,25 @@ class Process {
   using Say = std::function<void(const std::string& line)>;
 
   explicit Process(const std::function<void(const Say& say)>& body);
-  Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), from_(std::move(other.from_)) {}
+  Process(Process&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), ended_with_(other.ended_with_), from_(std::move(other.from_)) {}
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   Process& operator=(Process&&) = delete;
   ~Process();
 
+  /// It is -1 once wait() has returned.
   pid_t pid() const { return pid_; }
+  /// Does nothing once wait() has returned.
   void signal(int number) const;
   /// The next line from the process, or "(nothing)" if none comes in time or if the process has ended.
-  std::string line(std::chrono::milliseconds within = std::chrono::seconds(15));
-  /// Waits until the process ends. Returns its exit code, or 128 + the signal that killed it.
+  std::string line(std::chrono::milliseconds within = std::chrono::seconds(60));
+  /// Waits until the process ends. Returns its exit code, or 128 + the signal that killed it, each time.
   int wait();
 
  private:
   pid_t pid_ = -1;
+  int ended_with_ = -1;
   runtime::Fd from_;
   std::string pending_;
 };

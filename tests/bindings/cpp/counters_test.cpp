@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
@@ -82,20 +84,27 @@ TEST(JobCounters, TrafficIsTheTransports) {
 }
 
 TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
+  using Seconds = std::chrono::duration<double>;
   auto ranks = local(2, Progress::Thread);
-  const auto begin = std::chrono::steady_clock::now();
-  on_each(ranks, [](Communicator& rank) {
+  std::chrono::steady_clock::time_point comes[2];  // to the barrier
+  double waited = 0, taken = 0;                    // by rank 0 in the barrier
+  on_each(ranks, [&](Communicator& rank) {
     for (int i = 0; i < 80; ++i) {
       auto part = rank.split(0);
       ASSERT_TRUE(part);
       EXPECT_TRUE(allreduce(**part, 1));
     }
-    if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const double before = rank.job_counters().wait_seconds;
+    if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto begin = comes[rank.rank()] = std::chrono::steady_clock::now();
     EXPECT_TRUE(rank.call(barrier()));
+    if (rank.rank() == 1) return;
+    taken = Seconds(std::chrono::steady_clock::now() - begin).count();
+    waited = rank.job_counters().wait_seconds - before;
   });
+  EXPECT_GE(waited, Seconds(comes[1] - comes[0]).count() - 0.02);
+  EXPECT_LE(waited, taken + 0.001);
   const JobCounters all = ranks[0].job_counters();
-  EXPECT_GE(all.wait_seconds, 0.045);
-  EXPECT_LE(all.wait_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   EXPECT_EQ(all.communicators.size(), 65u) << "what is kept is bounded";
   EXPECT_EQ(all.communicators[0].rank, -1);
   std::uint64_t completed = 0;
@@ -103,14 +112,24 @@ TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
   EXPECT_EQ(completed, 80u);
 }
 
-/// Returns what rank 0 counts that waits for rank 1 after both have computed.
+/// Returns what rank 0 counts that computes, and then waits for rank 1. It computes for so long that the wait is short
+/// beside it also on a busy host.
 JobCounters after_computing(Progress progress, bool starts_first) {
+  constexpr std::chrono::milliseconds computing{300}, late{50};
+  std::atomic<bool> has_computed = false;
   auto ranks = local(2, progress);
   on_each(ranks, [&](Communicator& rank) {
     std::optional<CallRequest> request;
-    if (starts_first) request = *rank.start(barrier());
-    std::this_thread::sleep_for(std::chrono::milliseconds(rank.rank() == 0 ? 30 : 60));
-    if (!starts_first) request = *rank.start(barrier());
+    if (rank.rank() == 0) {
+      if (starts_first) request = *rank.start(barrier());
+      std::this_thread::sleep_for(computing);
+      has_computed = true;
+      has_computed.notify_one();
+    } else {
+      has_computed.wait(false);
+      std::this_thread::sleep_for(late);
+    }
+    if (!request) request = *rank.start(barrier());
     EXPECT_TRUE(request->wait());
   });
   return ranks[0].job_counters();
@@ -118,7 +137,7 @@ JobCounters after_computing(Progress progress, bool starts_first) {
 
 TEST(JobCounters, WaitingThatAThreadMightHaveSavedIsThatBehindWorkInFlight) {
   const JobCounters started = after_computing(Progress::Caller, true);
-  EXPECT_GT(started.overlappable_seconds, started.wait_seconds / 2);
+  EXPECT_GE(started.overlappable_seconds, started.wait_seconds / 2);
   EXPECT_LE(started.overlappable_seconds, started.wait_seconds);
   const JobCounters blocking = after_computing(Progress::Caller, false);
   EXPECT_GT(blocking.wait_seconds, 0.01);
@@ -127,13 +146,13 @@ TEST(JobCounters, WaitingThatAThreadMightHaveSavedIsThatBehindWorkInFlight) {
 }
 
 TEST(JobCounters, FailedCallsAndStallsAreCounted) {
-  const test::Variable deadline("LACUNA_DEADLINE", "0.2"), stall("LACUNA_STALL", "0.05");
+  const test::Variable deadline("LACUNA_DEADLINE", "0.5"), stall("LACUNA_STALL", "0.05");
   auto ranks = local(2, Progress::Thread);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(ranks[0].call(barrier()).code(), Code::TimedOut);
   const JobCounters all = ranks[0].job_counters();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_GE(calls_of(all.communicators[0], Collective::Barrier).seconds, 0.15);
+  EXPECT_GE(calls_of(all.communicators[0], Collective::Barrier).seconds, 0.45);
   EXPECT_LE(calls_of(all.communicators[0], Collective::Barrier).seconds, seconds);
   EXPECT_LE(static_cast<double>(all.stalls), seconds / 0.05);
   EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).started, 1u);

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "runtime/observe/log.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 // What ranks are told if they made different calls.
@@ -89,6 +90,7 @@ TEST(FacadeAgreement, ABroadcastWithTwoRootsThatEndedWellEverywhereIsSaidWhenThe
 
 // A program that takes the log's lines itself ends well. Nothing else would tell whoever started it.
 TEST(FacadeAgreement, WhatOnlyTheLogTellsIsOnTheErrorOutputToo) {
+  runtime::set_log_rank(-1);  // another test may have made this process a rank of a job
   for (const bool fails_after_its_end : {false, true}) {
     const Errors errors;
     testing::internal::CaptureStderr();

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <barrier>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
@@ -75,13 +76,16 @@ TEST_P(FacadeEnds, MemoryMayGoWhenACallThatFailedReturnsThoughOthersWereCopyingI
 TEST_P(FacadeEnds, MemoryMayGoWhenABlockingCallReturnsFromItsDeadline) {
   constexpr std::size_t count = 1 << 20;
   auto ranks = local(3, GetParam());
+  std::barrier ready(3);  // so that ranks 0 and 2 post at the same time
   on_each(ranks, [&](Communicator& rank) {
     if (rank.rank() == 1) {
-      std::this_thread::sleep_for(300ms);
+      ready.arrive_and_wait();
+      std::this_thread::sleep_for(600ms);
       return;
     }
     const Pages pages(count);
-    expect_error(rank.call(allreduce<float>(pages.all(), pages.all(), {}, {.deadline = 100ms})), Code::TimedOut,
+    ready.arrive_and_wait();
+    expect_error(rank.call(allreduce<float>(pages.all(), pages.all(), {}, {.deadline = 400ms})), Code::TimedOut,
                  "rank 1 has not posted it");
   });
   EXPECT_FALSE(ranks[1].status());

@@ -117,8 +117,11 @@ inline void watch_timeout() {
   EXPECT_NE(said[0].find("1500 ms"), std::string::npos) << said[0];
 }
 
-/// Does a call end that its rank only looks at?
+/// Does a call end that its rank only looks at? Neither rank leaves before the other one knows, because a rank that
+/// leaves is helped. No rank begins while the other one still makes progress in the first barrier.
 inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within) {
+  EXPECT_TRUE(world.call(barrier()));
+  std::this_thread::sleep_for(100ms);
   auto held = std::make_shared<int>(0);
   const std::weak_ptr<int> watched = held;
   auto request = world.start(barrier({.keep_alive = std::move(held)}));
@@ -126,6 +129,7 @@ inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within
   while (!watched.expired() && Clock::now() < until) std::this_thread::sleep_for(1ms);
   const bool ended = watched.expired();
   EXPECT_TRUE(request->wait());
+  EXPECT_TRUE(world.call(barrier()));
   return ended;
 }
 

@@ -223,7 +223,7 @@ void spin() {
   EXPECT_EQ(engine_of_a_rank().spin, 123us);
 }
 
-/// Returns what is logged about a rank that computes for as long as it then waits.
+/// Returns what is logged about a rank that computes for about as long as it then waits.
 std::vector<std::string> logged_about_overlap(const char* hints) {
   const Variable variable("LACUNA_HINTS", hints);
   std::vector<std::string> lines;
@@ -233,7 +233,7 @@ std::vector<std::string> logged_about_overlap(const char* hints) {
   {
     auto ranks = local(2, Progress::Caller);
     on_each(ranks, [](Communicator& rank) {
-      if (rank.rank() == 1) std::this_thread::sleep_for(2200ms);
+      if (rank.rank() == 1) std::this_thread::sleep_for(2600ms);
       auto request = rank.start(barrier());
       ASSERT_TRUE(request);
       if (rank.rank() == 0) std::this_thread::sleep_for(1100ms);

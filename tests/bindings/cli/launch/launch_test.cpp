@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/environment.hpp"
 #include "tests/support/output_file.hpp"
 #include "tests/support/process.hpp"
 
@@ -24,7 +25,7 @@ using test::Process;
 
 /// Waits until the file holds `part` that many times.
 bool waits_for(const OutputFile& file, const std::string& part, std::size_t times = 1) {
-  const auto deadline = Clock::now() + 10s;
+  const auto deadline = Clock::now() + 60s;
   while (Clock::now() < deadline) {
     const std::string now = file.text();
     std::size_t found = 0;
@@ -65,6 +66,9 @@ class Launcher {
   Process process_;
 };
 
+/// Times that no test reaches.
+constexpr std::chrono::milliseconds ample = 60s;
+
 /// Returns options for ranks that run a script of the shell.
 LaunchOptions script(int ranks, const std::string& text) {
   return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms, .closing = 300ms};
@@ -79,9 +83,25 @@ bool has_ended(pid_t pid) {
 }
 
 bool ends_soon(pid_t pid) {
-  const auto deadline = Clock::now() + 5s;
+  const auto deadline = Clock::now() + 30s;
   while (!has_ended(pid) && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
   return has_ended(pid);
+}
+
+/// A line of a script that tells other ranks, by a file of this name, which process has come to this line.
+std::string tell(const test::Folder& folder, const std::string& name) {
+  const std::string path = folder / name;
+  return "echo $$ > " + path + ".new; mv " + path + ".new " + path + "; ";
+}
+
+/// Lines of a script that wait until another rank has come to tell(), or until it has ended. The launcher reaps no rank
+/// before all have ended.
+std::string until_told(const test::Folder& folder, const std::string& name) {
+  return "until [ -e " + (folder / name).string() + " ]; do sleep 0.01; done; ";
+}
+std::string until_ended(const test::Folder& folder, const std::string& name) {
+  return until_told(folder, name) + "until grep -q ') Z' /proc/$(cat " + (folder / name).string() +
+         ")/stat; do sleep 0.01; done; ";
 }
 
 void expect_contains(const std::string& text, const std::string& part) {
@@ -132,15 +152,23 @@ TEST(Launch, AnAggregatorThatFailsIsNamedUnlessARankFailsToo) {
   Launcher alone(with_aggregators(1, "sleep 60", 1, "exit 5"));
   EXPECT_EQ(alone.wait(), 5);
   expect_contains(alone.err().text(), "lacuna launch: aggregator 0 (process ");
-  Launcher both(with_aggregators(2, "[ $LACUNA_RANK = 1 ] && sleep 0.05 && exit 7; sleep 60", 1, "exit 5"));
+  const test::Folder folder;
+  LaunchOptions options = with_aggregators(2, "[ $LACUNA_RANK = 0 ] || { " + until_ended(folder, "gone") + "exit 7; }",
+                                           1, tell(folder, "gone") + "exit 5");
+  options.patience = ample;
+  Launcher both(options);
   EXPECT_EQ(both.wait(), 7);
   expect_contains(both.err().text(), "lacuna launch: rank 1 (process ");
   EXPECT_EQ(both.err().text().find("lacuna launch: aggregator 0 (process"), std::string::npos) << both.err().text();
 }
 
 TEST(Launch, HowAggregatorsEndDoesNotMatterOnceAllRanksHaveEndedWell) {
-  for (const char* theirs : {"exit 5", "sleep 0.1; exit 5", "sleep 60"}) {
-    Launcher launcher(with_aggregators(2, "true", 2, theirs));
+  // The first two may end before the ranks do, and then the launcher has patience with the ranks.
+  for (const auto& [theirs, patience] :
+       {std::pair("exit 5", ample), {"sleep 0.1; exit 5", ample}, {"sleep 60", 200ms}}) {
+    LaunchOptions options = with_aggregators(2, "true", 2, theirs);
+    options.patience = patience;
+    Launcher launcher(options);
     EXPECT_EQ(launcher.wait(), 0) << theirs;
     EXPECT_EQ(launcher.err().text(), "") << theirs;
   }
@@ -148,7 +176,7 @@ TEST(Launch, HowAggregatorsEndDoesNotMatterOnceAllRanksHaveEndedWell) {
 
 TEST(Launch, AnAggregatorIsNamedIfASignalKillsItAfterTheRanksHaveEnded) {
   LaunchOptions options = with_aggregators(2, "true", 2, "[ $LACUNA_RANK = 2 ] && sleep 0.3 && kill -9 $$");
-  options.patience = 20s;
+  options.patience = ample;
   Launcher launcher(options);
   EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
   expect_contains(launcher.err().text(), "lacuna launch: aggregator 0 (process ");
@@ -222,7 +250,7 @@ TEST(Launch, OneFailureEndsTheOthers) {
 TEST(Launch, TheRankThatDiedFirstIsNamedHoweverLateTheLauncherLooks) {
   for (int first = 0; first < 3; ++first) {
     LaunchOptions options = script(3, "echo $LACUNA_RANK $$; while :; do sleep 0.01; done");
-    options.patience = 60s;
+    options.patience = ample;
     Launcher launcher(options);
     ASSERT_TRUE(waits_for(launcher.out(), "\n", 3));
     std::vector<pid_t> ranks;
@@ -241,7 +269,7 @@ TEST(Launch, TheRankThatDiedFirstIsNamedHoweverLateTheLauncherLooks) {
 
 TEST(Launch, ARankThatWasKilledIsNamedBeforeOneThatWasFasterToExit) {
   LaunchOptions options = script(3, "[ $LACUNA_RANK = 2 ] && { sleep 0.1; kill -9 $$; }; exit 4");
-  options.patience = 60s;
+  options.patience = ample;
   Launcher launcher(options);
   EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
   expect_contains(launcher.err().text(), "lacuna launch: rank 2 (process ");
@@ -249,30 +277,38 @@ TEST(Launch, ARankThatWasKilledIsNamedBeforeOneThatWasFasterToExit) {
 }
 
 TEST(Launch, ARankThatAbortsAfterAnotherFailedIsNotNamed) {
-  LaunchOptions options = script(2, "[ $LACUNA_RANK = 0 ] && { sleep 0.1; kill -6 $$; }; exit 4");
-  options.patience = 60s;
+  const test::Folder folder;
+  LaunchOptions options = script(2, "[ $LACUNA_RANK = 0 ] && { " + until_ended(folder, "gone") + "kill -6 $$; }; " +
+                                        tell(folder, "gone") + "exit 4");
+  options.patience = ample;
   Launcher launcher(options);
   EXPECT_EQ(launcher.wait(), 4);
   expect_contains(launcher.err().text(), "lacuna launch: rank 1 (process ");
 }
 
 TEST(Launch, SurvivorsHaveTimeToReportTheFailureThemselves) {
-  Launcher launcher(script(2, "[ $LACUNA_RANK = 1 ] && exit 3; sleep 0.05; echo rank 1 is gone; exit 4"));
+  const test::Folder folder;
+  LaunchOptions options = script(2, "[ $LACUNA_RANK = 1 ] && { " + tell(folder, "gone") + "exit 3; }; " +
+                                        until_ended(folder, "gone") + "sleep 0.3; echo rank 1 is gone; exit 4");
+  options.patience = ample;
+  Launcher launcher(options);
   EXPECT_EQ(launcher.wait(), 3);
   EXPECT_EQ(launcher.out().text(), "[0] rank 1 is gone\n");
   EXPECT_EQ(launcher.err().text().find("ending"), std::string::npos);
 }
 
 TEST(Launch, ARankThatIgnoresSigtermIsKilledAfterTheGrace) {
-  Launcher launcher(script(2,
-                           "trap '' TERM; echo there; [ $LACUNA_RANK = 1 ] && { sleep 0.1; exit 3; }; "
-                           "while :; do sleep 0.05; done"));
+  const test::Folder folder;
+  Launcher launcher(script(2, "[ $LACUNA_RANK = 1 ] && { " + until_told(folder, "ready") + "exit 3; }; trap '' TERM; " +
+                                  tell(folder, "ready") + "while :; do sleep 0.05; done"));
   EXPECT_EQ(launcher.wait(), 3);
   expect_contains(launcher.err().text(), "killing rank 0");
 }
 
 TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
-  Launcher launcher(script(2, "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.02; done"));
+  LaunchOptions options = script(2, "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.02; done");
+  options.closing = ample;
+  Launcher launcher(options);
   ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);
   EXPECT_EQ(launcher.wait(), 5);
@@ -282,7 +318,7 @@ TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
 TEST(Launch, AnInterruptedRankMayTakeLongerToCloseThanTheGrace) {
   LaunchOptions options =
       script(2, "trap 'sleep 1; echo closed; exit 5' INT; echo ready; while :; do sleep 0.02; done");
-  options.closing = 60s;
+  options.closing = ample;
   Launcher launcher(options);
   ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);
@@ -303,7 +339,7 @@ TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
 
 TEST(Launch, ASecondInterruptKills) {
   LaunchOptions options = script(2, "trap '' INT; echo ready; while :; do sleep 0.02; done");
-  options.closing = 60s;
+  options.closing = ample;
   Launcher launcher(options);
   ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);

@@ -1,23 +1,14 @@
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <fstream>
 #include <iterator>
-#include <thread>
 
-#include "bindings/checkpoint/result_file.hpp"
-#include "bindings/cli/run/folder_lock.hpp"
-#include "tests/processes/executed.hpp"
-#include "tests/support/environment.hpp"
+#include "tests/bindings/cli/run/run_fixture.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-using namespace std::chrono_literals;
 using test::Executed;
 
 /// Configs of `lacuna run` whose output is the folder "out" beside them.
@@ -34,17 +25,6 @@ class RunFolder : public testing::Test {
                            "[[method]]\nalgorithm = \"ring\"\n";
     return path;
   }
-  bool holds_a_set(std::chrono::seconds within) const {
-    const auto until = std::chrono::steady_clock::now() + within;
-    while (std::chrono::steady_clock::now() < until) {
-      std::error_code none;
-      for (const auto& entry : std::filesystem::directory_iterator(sets(), none)) {
-        if (entry.path().filename().string().starts_with("manifest-")) return true;
-      }
-      std::this_thread::sleep_for(5ms);
-    }
-    return false;
-  }
 
   const test::Folder folder_;
 };
@@ -56,15 +36,14 @@ void expect_holds(const std::string& text, const std::string& part) {
 TEST_F(RunFolder, ASecondRunOfAConfigIsRefusedAndHarmsNothing) {
   const std::string path = config("100000000");
   Executed first({LACUNA_COMMAND, "run", path}, {{"LACUNA_HOST", "here"}});
-  ASSERT_TRUE(holds_a_set(30s)) << first.output();
+  ASSERT_TRUE(waits_for_a_set(first, sets())) << first.output();
   for (const std::string option : {"--quiet", "--fresh"}) {
     Executed second({LACUNA_COMMAND, "run", path, option}, {});
-    EXPECT_EQ(second.wait(30s), 1);
+    EXPECT_EQ(second.wait(), 1);
     expect_holds(second.output(), out().string() + " is in use by process ");
     expect_holds(second.output(), " on here: ");
   }
-  EXPECT_TRUE(holds_a_set(0s) || holds_a_set(10s));
-  EXPECT_EQ(first.wait(0ms), -1) << "it goes on: " << first.output();
+  EXPECT_TRUE(waits_for_a_set(first, sets())) << "it goes on: " << first.output();
   first.signal(SIGKILL);
   first.wait();
   Executed third({LACUNA_COMMAND, "run", config("1"), "--fresh"}, {});
@@ -128,20 +107,20 @@ TEST_F(RunFolder, AResultFileThatCannotBeReplacedIsToldBeforeTheFirstStep) {
 
 TEST_F(RunFolder, AFolderThatIsRemovedInMidRunIsAnErrorThatNamesIt) {
   Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
-  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  ASSERT_TRUE(waits_for_a_set(run, sets())) << run.output();
   std::filesystem::rename(out(), folder_ / "moved");
-  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  EXPECT_EQ(run.wait(), 1) << run.output();
   expect_holds(run.output(), (out() / "lacuna.lock").string() + " is not the file that this run has locked");
   EXPECT_FALSE(std::filesystem::exists(out())) << "it is not made anew";
 }
 
 TEST_F(RunFolder, AFolderThatIsReplacedInMidRunIsAnError) {
   Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
-  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  ASSERT_TRUE(waits_for_a_set(run, sets())) << run.output();
   ASSERT_TRUE(std::filesystem::create_directory(folder_ / "other"));
   std::filesystem::rename(out(), folder_ / "moved");
   std::filesystem::rename(folder_ / "other", out());
-  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  EXPECT_EQ(run.wait(), 1) << run.output();
   expect_holds(run.output(), "the folder was removed or replaced while the run was using it");
 }
 

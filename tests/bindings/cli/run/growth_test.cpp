@@ -74,16 +74,14 @@ TEST_F(Growth, AllAtOnce) {
 }
 
 TEST_F(Growth, WorkThatHasOnlyBegunGoesOn) {
-  std::vector<std::string> command = words("grown", {.run = "steps = 4000\ncheckpoint_every = 10"});
+  std::vector<std::string> command = words("grown", {.run = "steps = 4000\ncheckpoint_every = 100"});
   command.insert(command.begin(), LACUNA_COMMAND);
   {
     test::Executed begun(command, {});
-    const std::filesystem::path manifest = sets("grown", "dense") / "manifest-20.json";
-    while (begun.wait(std::chrono::milliseconds(1)) < 0 && !std::filesystem::exists(manifest)) continue;
-    begun.signal(SIGKILL);
-    ASSERT_EQ(begun.wait(), 128 + SIGKILL) << begun.output();
+    ASSERT_TRUE(waits_for_a_set(begun, sets("grown", "dense"))) << begun.output();
+    ASSERT_NO_FATAL_FAILURE(kill_run(begun, folder_ / "grown"));
   }
-  const Wanted longer{.run = "steps = 4100\ncheckpoint_every = 10", .methods = skip + dense};
+  const Wanted longer{.run = "steps = 4100\ncheckpoint_every = 100", .methods = skip + dense};
   const Outcome grown = run("grown", longer), fresh = run("fresh", longer);
   ASSERT_EQ(grown.exit_code, 0) << grown.output;
   EXPECT_EQ(count(grown.output, "\ndense: continues at step [0-9]+ of 4100\n"), 1u) << grown.output;

@@ -1,22 +1,10 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "bindings/checkpoint/gradient_file.hpp"
-#include "bindings/checkpoint/result_file.hpp"
-#include "tests/bindings/cli/lacuna_command.hpp"
-#include "tests/support/environment.hpp"
+#include "tests/bindings/cli/run/run_fixture.hpp"
 
 namespace lacuna::cli {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// Makes runs of two ranks and reads what they record.
 class Record : public testing::Test {
@@ -45,13 +33,6 @@ class Record : public testing::Test {
       if (line.find("fingerprint") != std::string::npos) found.push_back(line);
     }
     return found;
-  }
-  bool holds_a_set(const std::string& name) const {
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / name / "seed-1" / "skip", none)) {
-      if (entry.path().filename().string().starts_with("manifest-")) return true;
-    }
-    return false;
   }
   static std::vector<std::int64_t> steps_of(const std::string& path) {
     const auto file = checkpoint::GradientFile::open(path);
@@ -109,10 +90,10 @@ TEST_F(Record, WhatIsRecordedIsReplayed) {
 }
 
 TEST_F(Record, ARunThatWasKilledGoesOnWithItsRecording) {
-  constexpr int steps = 1500;
+  constexpr int steps = 3000;
   const auto run = [&](const std::string& name) {
     return launched({"run", config(name, steps, 1, "checkpoint_every = 70"), "--quiet", "--record", file(name),
-                     "--record-every", "150"});
+                     "--record-every", "300"});
   };
   const Outcome alone = lacuna(run("alone"));
   ASSERT_EQ(alone.exit_code, 0) << alone.output;
@@ -120,9 +101,8 @@ TEST_F(Record, ARunThatWasKilledGoesOnWithItsRecording) {
   words.insert(words.begin(), LACUNA_COMMAND);
   {
     test::Executed killed(words, {});
-    while (!holds_a_set("killed") && killed.wait(0ms) < 0) std::this_thread::sleep_for(1ms);
-    killed.signal(SIGKILL);
-    EXPECT_NE(killed.wait(), 0) << "it has ended before: " << killed.output();
+    ASSERT_TRUE(waits_for_a_set(killed, folder_ / "killed" / "seed-1" / "skip")) << killed.output();
+    ASSERT_NO_FATAL_FAILURE(kill_run(killed, folder_ / "killed"));
   }
   const std::vector<std::int64_t> done = steps_of(file("killed"));
   EXPECT_GE(done.size(), 1u);

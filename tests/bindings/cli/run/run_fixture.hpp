@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bindings/checkpoint/result_file.hpp"
+#include "bindings/cli/run/folder_lock.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/support/environment.hpp"
 
@@ -17,6 +21,35 @@ namespace lacuna::cli {
 inline const std::string dense = "[[method]]\nlabel = \"dense\"\n";
 inline const std::string skip = "[[method]]\nname = \"skip\"\nsteps = 1\nmode = \"random\"\nfeedback = true\n";
 inline const std::string topk = "[[method]]\nname = \"topk\"\ndensity = 0.05\nmomentum = 0.9\nwarm_up = 8\n";
+
+/// Does the folder of a method hold a checkpoint? Old ones are removed, so a certain one may be gone when a test looks.
+inline bool holds_a_set(const std::filesystem::path& sets) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(sets, none)) {
+    if (entry.path().filename().string().starts_with("manifest-")) return true;
+  }
+  return false;
+}
+
+/// Waits until the folder of a method holds a checkpoint. Returns false if the run ends before.
+inline bool waits_for_a_set(test::Executed& run, const std::filesystem::path& sets) {
+  while (run.wait(std::chrono::milliseconds(0)) < 0) {
+    if (holds_a_set(sets)) return true;
+  }
+  return false;
+}
+
+/// Kills a run that is not to have ended, and waits until nobody holds its folder: ranks die a moment after their
+/// launcher.
+inline void kill_run(test::Executed& run, const std::filesystem::path& output) {
+  run.signal(SIGKILL);
+  ASSERT_EQ(run.wait(), 128 + SIGKILL) << "it has ended before: " << run.output();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!FolderLock::take(output, "a test")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << output << " is still in use";
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 /// A run of two ranks.
 struct Wanted {

@@ -123,14 +123,19 @@ TEST(Trace, WhereTheSenderTellsTheLengthThatOneIsShown) {
 
 TEST(Trace, WaitsOfTheCallerAreSlices) {
   const Folder folder;
-  const TraceJson trace = trace_of(2, folder, [](Communicator& rank) {
-    if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  using Microseconds = std::chrono::duration<double, std::micro>;
+  std::chrono::steady_clock::time_point comes[2], goes[2];  // to the barrier, and from there
+  const TraceJson trace = trace_of(2, folder, [&](Communicator& rank) {
+    if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    comes[rank.rank()] = std::chrono::steady_clock::now();
     EXPECT_TRUE(rank.call(barrier()));
+    goes[rank.rank()] = std::chrono::steady_clock::now();
   });
   const auto waits = trace.events('X', "wait");
   ASSERT_EQ(waits.size(), 2u);
   const auto& first = waits[waits[0].at("pid") == 0 ? 0 : 1];
-  EXPECT_GE(first.at("dur").get<double>(), 45e3);
+  EXPECT_GE(first.at("dur").get<double>(), Microseconds(comes[1] - comes[0]).count() - 20e3);
+  EXPECT_LE(first.at("dur").get<double>(), Microseconds(goes[0] - comes[0]).count() + 1e3);
 }
 
 TEST(Trace, MessagesThatTheReceiverFetchesAreMarked) {

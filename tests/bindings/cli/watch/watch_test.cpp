@@ -81,27 +81,23 @@ TEST_F(Watch, ARunCanBeWatchedWhileItGoesOn) {
   } while (going.wait(std::chrono::milliseconds(20)) < 0 &&
            count(shown.output, "\ndense +1 +[1-9][0-9]+ / 100000000 ") == 0);
   EXPECT_EQ(count(shown.output, "\nskip +1 +0 / 100000000 "), 1u) << shown.output << going.output();
-  going.signal(SIGKILL);
-  going.wait();
+  ASSERT_NO_FATAL_FAILURE(kill_run(going, folder_ / "r"));
   const checkpoint::StepTable table = steps("r", "dense");
   EXPECT_GE(std::count(table.known.begin(), table.known.end(), 1), 10);
 }
 
 TEST_F(Watch, StepsThatAKilledRunHadNotSavedAreDoneAgain) {
-  std::vector<std::string> command = words("r", {.run = "steps = 4000\ncheckpoint_every = 1000", .methods = dense});
+  const Wanted wanted{.run = "steps = 4000\ncheckpoint_every = 500", .methods = dense};
+  std::vector<std::string> command = words("r", wanted);
   command.insert(command.begin(), LACUNA_COMMAND);
   {
     test::Executed begun(command, {});
-    while (begun.wait(std::chrono::milliseconds(1)) < 0 &&
-           !std::filesystem::exists(sets("r", "dense") / "manifest-1000.json")) {
-      continue;
-    }
-    begun.signal(SIGKILL);
-    begun.wait();
+    ASSERT_TRUE(waits_for_a_set(begun, sets("r", "dense"))) << begun.output();
+    ASSERT_NO_FATAL_FAILURE(kill_run(begun, folder_ / "r"));
   }
-  const Outcome ended = run("r", {.run = "steps = 4000\ncheckpoint_every = 1000", .methods = dense});
+  const Outcome ended = run("r", wanted);
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
-  const Outcome fresh = run("fresh", {.run = "steps = 4000\ncheckpoint_every = 1000", .methods = dense});
+  const Outcome fresh = run("fresh", wanted);
   ASSERT_EQ(fresh.exit_code, 0) << fresh.output;
   const checkpoint::StepTable table = steps("r", "dense");
   EXPECT_EQ(std::count(table.known.begin(), table.known.end(), 1), 4000);
