@@ -23,10 +23,12 @@ inline const std::string skip = "[[method]]\nname = \"skip\"\nsteps = 1\nmode = 
 inline const std::string topk = "[[method]]\nname = \"topk\"\ndensity = 0.05\nmomentum = 0.9\nwarm_up = 8\n";
 
 /// Does the folder of a method hold a checkpoint? Old ones are removed, so a certain one may be gone when a test looks.
+/// A manifest that is still being written has another ending.
 inline bool holds_a_set(const std::filesystem::path& sets) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(sets, none)) {
-    if (entry.path().filename().string().starts_with("manifest-")) return true;
+    const std::string name = entry.path().filename();
+    if (name.starts_with("manifest-") && name.ends_with(".json")) return true;
   }
   return false;
 }
