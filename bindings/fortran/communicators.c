@@ -81,12 +81,6 @@ void lacuna_fortran_get_counters(lacuna_communicator* const* communicator, lacun
   lacuna_fortran_end(lacuna_get_counters(*communicator, counters), "lacuna_get_counters", status, errmsg);
 }
 
-bool lacuna_fortran_progress(lacuna_communicator* const* communicator, int32_t* status, const CFI_cdesc_t* errmsg) {
-  int32_t moved = 0;
-  lacuna_fortran_end(lacuna_progress(*communicator, &moved), "lacuna_progress", status, errmsg);
-  return moved != 0;
-}
-
 /* Returns all counters as a text for free(); empty without a communicator. */
 char* lacuna_fortran_counters_text(lacuna_communicator* const* communicator, int32_t format) {
   size_t length = 0;

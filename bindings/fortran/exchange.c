@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "halo_size.h"
+#include "layouts.h"
 #include "shim.h"
 
 /* What lacuna_set_halo() keeps in the memory of Fortran's lacuna_halo, which is as large. */
@@ -82,10 +82,11 @@ static lacuna_status run(exchange* all, const CFI_cdesc_t* neighbours, const CFI
 
 void lacuna_fortran_exchange(lacuna_communicator* const* communicator, const CFI_cdesc_t* neighbours,
                              const CFI_cdesc_t* halos, const int32_t* tag, const int32_t* priority,
-                             const double* deadline, lacuna_fortran_request** request,
+                             const double* deadline, const uint64_t* token, lacuna_fortran_request** request,
                              lacuna_fortran_request** prepared, int32_t* status, const CFI_cdesc_t* errmsg) {
   exchange all = {.communicator = *communicator, .tag = tag ? *tag : 0};
-  const lacuna_fortran_how how = {.priority = priority, .deadline = deadline, .request = request, .prepared = prepared};
+  const lacuna_fortran_how how = {
+      .priority = priority, .deadline = deadline, .token = token, .request = request, .prepared = prepared};
   const lacuna_status code = run(&all, neighbours, halos, &how);
   free(all.neighbours);
   lacuna_fortran_end(code, "lacuna_exchange", status, errmsg);

@@ -1,9 +1,9 @@
 !> How a program joins its job, and the ranks that call together.
 module lacuna_communicators
-  use, intrinsic :: iso_c_binding, only: c_bool, c_double, c_int32_t
+  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t
   use lacuna_types
   implicit none
-  private :: c_bool, c_double, c_int32_t
+  private :: c_double, c_int32_t
 
   interface
     !> Joins the job. What is not given comes from the environment or the launcher.
@@ -103,24 +103,5 @@ contains
     logical :: member
 
     member = lacuna_rank(communicator) >= 0
-  end function
-
-  !> Makes one round of progress, and says whether anything happened.
-  function lacuna_progress(communicator, status, errmsg) result(moved)
-    type(lacuna_communicator), intent(in) :: communicator
-    integer(c_int32_t), intent(out), optional :: status
-    character(*), intent(inout), optional :: errmsg
-    logical :: moved
-    interface
-      function progress(communicator, status, errmsg) bind(C, name="lacuna_fortran_progress")
-        import
-        type(lacuna_communicator), intent(in) :: communicator
-        integer(c_int32_t), intent(out), optional :: status
-        type(*), dimension(..), optional :: errmsg
-        logical(c_bool) :: progress
-      end function
-    end interface
-
-    moved = progress(communicator, status, errmsg)
   end function
 end module

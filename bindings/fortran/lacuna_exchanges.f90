@@ -1,9 +1,9 @@
 !> Exchanges with all neighbours at once, as codes need them that cut a domain into boxes.
 module lacuna_exchanges
-  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t
+  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_int64_t
   use lacuna_types
   implicit none
-  private :: c_double, c_int32_t
+  private :: c_double, c_int32_t, c_int64_t
 
   interface
     !> Says what is sent to one neighbour, and where its data go. Both are arrays or sections that live until the last
@@ -18,14 +18,15 @@ module lacuna_exchanges
     end subroutine
 
     !> Exchanges halos(i) with neighbours(i). A place whose neighbour is lacuna_nobody is left out.
-    subroutine lacuna_exchange(communicator, neighbours, halos, tag, priority, deadline, request, prepared, status, &
-        errmsg) bind(C, name="lacuna_fortran_exchange")
+    subroutine lacuna_exchange(communicator, neighbours, halos, tag, priority, deadline, token, request, prepared, &
+        status, errmsg) bind(C, name="lacuna_fortran_exchange")
       import
       type(lacuna_communicator), intent(in) :: communicator
       type(lacuna_neighbour), intent(in) :: neighbours(:)
       type(lacuna_halo), intent(in) :: halos(:)
       integer(c_int32_t), intent(in), optional :: tag, priority
       real(c_double), intent(in), optional :: deadline
+      integer(c_int64_t), intent(in), optional :: token
       type(lacuna_request), intent(inout), optional :: request, prepared
       integer(c_int32_t), intent(out), optional :: status
       type(*), dimension(..), optional :: errmsg

@@ -7,7 +7,7 @@ module lacuna_messages
 
   interface
     !> Sends data to a rank.
-    subroutine lacuna_send(communicator, data, to, tag, priority, deadline, dtype, request, status, errmsg) &
+    subroutine lacuna_send(communicator, data, to, tag, priority, deadline, dtype, token, request, status, errmsg) &
         bind(C, name="lacuna_fortran_send")
       import
       type(lacuna_communicator), intent(in) :: communicator
@@ -15,13 +15,14 @@ module lacuna_messages
       integer(c_int32_t), intent(in) :: to
       integer(c_int32_t), intent(in), optional :: tag, priority, dtype
       real(c_double), intent(in), optional :: deadline
+      integer(c_int64_t), intent(in), optional :: token
       type(lacuna_request), intent(inout), optional :: request
       integer(c_int32_t), intent(out), optional :: status
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
     !> Takes the next message with this tag, of one rank or of any. A receive that waits tells its length and sender.
-    subroutine lacuna_receive(communicator, data, from, tag, count, source, priority, deadline, dtype, request, &
+    subroutine lacuna_receive(communicator, data, from, tag, count, source, priority, deadline, dtype, token, request, &
         status, errmsg) bind(C, name="lacuna_fortran_receive")
       import
       type(lacuna_communicator), intent(in) :: communicator
@@ -30,13 +31,14 @@ module lacuna_messages
       integer(c_int64_t), intent(out), optional :: count
       integer(c_int32_t), intent(out), optional :: source
       real(c_double), intent(in), optional :: deadline
+      integer(c_int64_t), intent(in), optional :: token
       type(lacuna_request), intent(inout), optional :: request
       integer(c_int32_t), intent(out), optional :: status
       type(*), dimension(..), optional :: errmsg
     end subroutine
 
     !> Sends one message and receives another one, in one call.
-    subroutine lacuna_sendrecv(communicator, out, to, in, from, tag, count, priority, deadline, dtype, request, &
+    subroutine lacuna_sendrecv(communicator, out, to, in, from, tag, count, priority, deadline, dtype, token, request, &
         status, errmsg) bind(C, name="lacuna_fortran_sendrecv")
       import
       type(lacuna_communicator), intent(in) :: communicator
@@ -47,6 +49,7 @@ module lacuna_messages
       integer(c_int32_t), intent(in), optional :: tag, priority, dtype
       integer(c_int64_t), intent(out), optional :: count
       real(c_double), intent(in), optional :: deadline
+      integer(c_int64_t), intent(in), optional :: token
       type(lacuna_request), intent(inout), optional :: request
       integer(c_int32_t), intent(out), optional :: status
       type(*), dimension(..), optional :: errmsg

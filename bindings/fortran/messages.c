@@ -68,27 +68,32 @@ static lacuna_status carry_out(message* all, const CFI_cdesc_t* out, const CFI_c
 
 void lacuna_fortran_send(lacuna_communicator* const* communicator, const CFI_cdesc_t* data, const int32_t* to,
                          const int32_t* tag, const int32_t* priority, const double* deadline, const int32_t* dtype,
-                         lacuna_fortran_request** request, int32_t* status, const CFI_cdesc_t* errmsg) {
+                         const uint64_t* token, lacuna_fortran_request** request, int32_t* status,
+                         const CFI_cdesc_t* errmsg) {
   message all = {.communicator = *communicator, .to = *to, .tag = tag ? *tag : 0};
-  lacuna_fortran_how how = {.priority = priority, .deadline = deadline, .dtype = dtype, .request = request};
+  lacuna_fortran_how how = {
+      .priority = priority, .deadline = deadline, .dtype = dtype, .token = token, .request = request};
   lacuna_fortran_end(carry_out(&all, data, NULL, &how, NULL, NULL), "lacuna_send", status, errmsg);
 }
 
 void lacuna_fortran_receive(lacuna_communicator* const* communicator, const CFI_cdesc_t* data, const int32_t* from,
                             const int32_t* tag, int64_t* count, int32_t* source, const int32_t* priority,
-                            const double* deadline, const int32_t* dtype, lacuna_fortran_request** request,
-                            int32_t* status, const CFI_cdesc_t* errmsg) {
+                            const double* deadline, const int32_t* dtype, const uint64_t* token,
+                            lacuna_fortran_request** request, int32_t* status, const CFI_cdesc_t* errmsg) {
   message all = {.communicator = *communicator, .from = from ? *from : LACUNA_ANY_RANK, .tag = tag ? *tag : 0};
-  lacuna_fortran_how how = {.priority = priority, .deadline = deadline, .dtype = dtype, .request = request};
+  lacuna_fortran_how how = {
+      .priority = priority, .deadline = deadline, .dtype = dtype, .token = token, .request = request};
   lacuna_fortran_end(carry_out(&all, NULL, data, &how, count, source), "lacuna_receive", status, errmsg);
 }
 
 void lacuna_fortran_sendrecv(lacuna_communicator* const* communicator, const CFI_cdesc_t* out, const int32_t* to,
                              const CFI_cdesc_t* in, const int32_t* from, const int32_t* tag, int64_t* count,
                              const int32_t* priority, const double* deadline, const int32_t* dtype,
-                             lacuna_fortran_request** request, int32_t* status, const CFI_cdesc_t* errmsg) {
+                             const uint64_t* token, lacuna_fortran_request** request, int32_t* status,
+                             const CFI_cdesc_t* errmsg) {
   message all = {.communicator = *communicator, .to = *to, .from = *from, .tag = tag ? *tag : 0};
-  lacuna_fortran_how how = {.priority = priority, .deadline = deadline, .dtype = dtype, .request = request};
+  lacuna_fortran_how how = {
+      .priority = priority, .deadline = deadline, .dtype = dtype, .token = token, .request = request};
   lacuna_fortran_end(carry_out(&all, out, in, &how, count, NULL), "lacuna_sendrecv", status, errmsg);
 }
 

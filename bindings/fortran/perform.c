@@ -10,6 +10,7 @@ typedef struct performance {
   lacuna_collective_row row;
   lacuna_fortran_request* made;
   lacuna_fortran_section *input, *output; /* null: the rank has none, or it is a block of the other one */
+  lacuna_fortran_section* places[2];      /* of the entries of the input and of the output; null: it is no list */
   bool reads, writes;
   size_t size, rank;
   size_t *counts[2], *offsets[2]; /* of the input and of the output; null: all blocks are equally long */
@@ -57,20 +58,57 @@ static lacuna_status read_sections(performance* all) {
   } else if (in_place) {
     input = NULL;
   }
-  all->made = lacuna_fortran_make_request(input ? 1 : 0, output ? 1 : 0);
+  const lacuna_fortran_lists* lists = &all->given->lists;
+  const CFI_cdesc_t* arrays[] = {input, lists->places, output, lists->output_places};
+  const char* const names[] = {"input", "places", in_place && all->given->input ? "input" : "output", "output_places"};
+  lacuna_fortran_section** const sections[] = {&all->input, &all->places[0], &all->output, &all->places[1]};
+  all->made = lacuna_fortran_make_request((input ? 1U : 0) + (lists->places ? 1U : 0),
+                                          (output ? 1U : 0) + (lists->output_places ? 1U : 0));
   if (!all->made) return lacuna_fortran_refuse(LACUNA_INTERNAL, "out of memory");
   lacuna_fortran_section* next = all->made->section;
   lacuna_status code = LACUNA_OK;
-  if (input) {
-    all->input = next++;
-    code = lacuna_fortran_read_section(input, "input", all->how->dtype, all->input);
-  }
-  if (output && code == LACUNA_OK) {
-    all->output = next;
-    code = lacuna_fortran_read_section(output, in_place && all->given->input ? "input" : "output", all->how->dtype,
-                                       all->output);
+  for (int i = 0; i < 4 && code == LACUNA_OK; ++i) {
+    if (!arrays[i]) continue;
+    const bool is_places = i % 2 == 1;
+    *sections[i] = next++;
+    code = lacuna_fortran_read_section(arrays[i], names[i], is_places ? NULL : all->how->dtype, *sections[i]);
+    if (code == LACUNA_OK && is_places && (*sections[i])->dtype != LACUNA_I32) {
+      code = lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s must be integers of 32 bits", names[i]);
+    }
   }
   return code;
+}
+
+/* A list has a place for each entry of its values. */
+static lacuna_status check_places(const performance* all, const lacuna_fortran_section* places,
+                                  const lacuna_fortran_section* values, const char* name, const lacuna_method* method) {
+  size_t elements = 0;
+  if (!places) return LACUNA_OK;
+  if (!all->given->lists.length) {
+    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "length= is missing: how many elements lists speak of");
+  }
+  if (*all->given->lists.length < 0) {
+    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "length is %lld, must be 0 or more",
+                                 (long long)*all->given->lists.length);
+  }
+  if (!values) return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "a call with %s is never in place", name);
+  if (!method) return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "a call with %s needs method=", name);
+  const lacuna_status code = lacuna_entry_length(method, &elements);
+  if (code != LACUNA_OK || elements == 0) return code; /* the call says that its method takes no entries */
+  if (places->count * elements == values->count) return LACUNA_OK;
+  return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT,
+                               "%s has %zu elements, must have %zu: one for each entry of %zu of %zu values", name,
+                               places->count, values->count / elements, elements, values->count);
+}
+
+/* Describes one side's list to the C interface; null if the side is none. */
+static const lacuna_entries* describe_list(const performance* all, int side, lacuna_entries* entries) {
+  const lacuna_fortran_lists* lists = &all->given->lists;
+  if (!all->places[side]) return NULL;
+  entries->places = lacuna_fortran_buffer(all->places[side]).data;
+  entries->length = (size_t)*lists->length;
+  entries->found = side == 1 ? lists->found : NULL;
+  return entries;
 }
 
 /* Reads the tables of one side into the memory of the request. */
@@ -137,6 +175,7 @@ static lacuna_status start(void* context, const lacuna_options* options, lacuna_
   const lacuna_fortran_collective* given = all->given;
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
   lacuna_blocks input_blocks = LACUNA_BLOCKS_INIT, output_blocks = LACUNA_BLOCKS_INIT;
+  lacuna_entries input_entries = LACUNA_ENTRIES_INIT, output_entries = LACUNA_ENTRIES_INIT;
   lacuna_own_reduction own = LACUNA_OWN_REDUCTION_INIT;
   lacuna_call call = LACUNA_CALL_INIT;
   const lacuna_status code = describe_buffers(all, &input, &output);
@@ -156,6 +195,8 @@ static lacuna_status start(void* context, const lacuna_options* options, lacuna_
       all->reads && all->writes && input.data == output.data && input.count == output.count ? &input : &output;
   call.input_blocks = &input_blocks;
   call.output_blocks = &output_blocks;
+  call.input_entries = describe_list(all, 0, &input_entries);
+  call.output_entries = describe_list(all, 1, &output_entries);
   call.own = &own;
   return lacuna_execute(all->communicator, &call, options, request);
 }
@@ -164,10 +205,12 @@ static lacuna_status start(void* context, const lacuna_options* options, lacuna_
 static lacuna_status carry_out(performance* all) {
   const lacuna_fortran_how* how = all->how;
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  lacuna_method* method;
+  lacuna_method *method, *made;
   char* algorithm = NULL;
-  lacuna_status code = lacuna_fortran_read_method(how->method, &method);
+  lacuna_status code = lacuna_fortran_read_method(how->method, &method, &made);
   if (code == LACUNA_OK) code = lacuna_fortran_read_text(how->algorithm, "algorithm", &algorithm);
+  if (code == LACUNA_OK) code = check_places(all, all->places[0], all->input, "places", method);
+  if (code == LACUNA_OK) code = check_places(all, all->places[1], all->output, "output_places", method);
   options.method = method;
   options.algorithm = algorithm;
   if (how->state) options.state = *how->state;
@@ -177,7 +220,7 @@ static lacuna_status carry_out(performance* all) {
   } else {
     lacuna_fortran_discard(all->made);
   }
-  lacuna_method_free(method);
+  lacuna_method_free(made);
   free(algorithm);
   return code;
 }

@@ -58,6 +58,8 @@ void lacuna_fortran_discard(lacuna_fortran_request* request) {
 void lacuna_fortran_read_options(const lacuna_fortran_how* how, lacuna_options* options) {
   if (how->priority) options->priority = *how->priority;
   if (how->deadline) options->deadline = *how->deadline;
+  options->notify = how->token != NULL;
+  if (how->token) options->token = *how->token;
   options->prepare = how->prepared != NULL;
 }
 

@@ -18,15 +18,8 @@ static int32_t dtype_of(CFI_type_t type) {
 
 /* Bytes of an element type, or 0. */
 static size_t bytes_of(int32_t dtype) {
-  static const unsigned char bytes[] = {
-      [LACUNA_F32] = 4,          [LACUNA_F64] = 8,          [LACUNA_BF16] = 2,         [LACUNA_F16] = 2,
-      [LACUNA_I32] = 4,          [LACUNA_I64] = 8,          [LACUNA_U8] = 1,           [LACUNA_I8] = 1,
-      [LACUNA_I16] = 2,          [LACUNA_U16] = 2,          [LACUNA_U32] = 4,          [LACUNA_U64] = 8,
-      [LACUNA_C64] = 8,          [LACUNA_C128] = 16,        [LACUNA_LOCATED_F32] = 16, [LACUNA_LOCATED_F64] = 16,
-      [LACUNA_LOCATED_I32] = 16, [LACUNA_LOCATED_I64] = 16, [LACUNA_BYTES_1] = 1,      [LACUNA_BYTES_2] = 2,
-      [LACUNA_BYTES_4] = 4,      [LACUNA_BYTES_8] = 8,      [LACUNA_BYTES_16] = 16,    [LACUNA_BYTES_32] = 32,
-      [LACUNA_BYTES_64] = 64};
-  return dtype >= 0 && (size_t)dtype < sizeof bytes ? bytes[dtype] : 0;
+  lacuna_dtype_row row = LACUNA_DTYPE_ROW_INIT;
+  return dtype >= 0 && lacuna_list_dtypes((size_t)dtype, &row, NULL) == LACUNA_OK ? row.size : 0;
 }
 
 static lacuna_status read_type(const CFI_cdesc_t* array, const char* name, const int32_t* dtype,
@@ -43,8 +36,10 @@ static lacuna_status read_type(const CFI_cdesc_t* array, const char* name, const
   const size_t bytes = bytes_of(section->dtype);
   if (bytes == array->elem_len) return LACUNA_OK;
   if (bytes == 0) {
-    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "dtype is %d, must be %d .. %d", (int)section->dtype,
-                                 (int)LACUNA_F32, (int)LACUNA_BYTES_64);
+    size_t types = 0;
+    lacuna_list_dtypes(0, NULL, &types);
+    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "dtype is %d, must be 0 .. %zu", (int)section->dtype,
+                                 types - 1);
   }
   return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "elements of %s have %zu bytes, those of its dtype have %zu",
                                name, array->elem_len, bytes);

@@ -42,6 +42,7 @@ typedef struct lacuna_fortran_how {
   const int32_t* priority;
   const double* deadline;
   const int32_t* dtype;
+  const uint64_t* token;
   lacuna_report* report;
   lacuna_fortran_request **request, **prepared;
   int32_t* status;
@@ -54,11 +55,25 @@ typedef struct lacuna_fortran_tables {
   size_t* received;
 } lacuna_fortran_tables;
 
+/** Where the entries of lists lie; see lacuna_entries. */
+typedef struct lacuna_fortran_lists {
+  const CFI_cdesc_t *places, *output_places;
+  const int64_t* length;
+  size_t* found;
+} lacuna_fortran_lists;
+
+/** The program's handle of a method, as lacuna_types has it. */
+typedef struct lacuna_fortran_method {
+  int64_t mark; /* tells a handle from other things; LACUNA_FORTRAN_METHOD_MARK */
+  lacuna_method* method;
+} lacuna_fortran_method;
+
 /** A collective with the arguments of its own. */
 typedef struct lacuna_fortran_collective {
   int32_t collective;
   const CFI_cdesc_t *input, *output;
   lacuna_fortran_tables input_tables, output_tables;
+  lacuna_fortran_lists lists;
   const int32_t *op, *root;
   const lacuna_own_function* own;
   const uint64_t* own_id;
@@ -77,8 +92,16 @@ void lacuna_fortran_end(lacuna_status code, const char* procedure, int32_t* stat
 /* texts.c */
 /** Makes a text of C, for free(), or null of an absent one. Blanks at its end are dropped. */
 lacuna_status lacuna_fortran_read_text(const CFI_cdesc_t* text, const char* name, char** value);
-/** Makes the method that a text such as "topk:density=0.01" names, or null of an absent one. */
-lacuna_status lacuna_fortran_read_method(const CFI_cdesc_t* text, lacuna_method** method);
+
+/* methods.c */
+/**
+ * Reads the method of a call: a text such as "topk:density=0.01", a handle, or nothing.
+ * @param method becomes the method, or null
+ * @param made   becomes null or, of a text, the method, for lacuna_method_free()
+ */
+lacuna_status lacuna_fortran_read_method(const CFI_cdesc_t* given, lacuna_method** method, lacuna_method** made);
+/** Puts a method into the program's handle, whose former one ends. */
+void lacuna_fortran_keep_method(lacuna_fortran_method* handle, lacuna_method* made);
 
 /* sections.c */
 /** Reads a descriptor of elements. `dtype` says what they are; null: their type does. */
@@ -121,11 +144,15 @@ void lacuna_fortran_perform(lacuna_communicator* const* communicator, const lacu
                             const lacuna_fortran_how* how);
 
 /** The arguments that end each collective, in this order. write_module.cmake declares them in Fortran. */
-#define LACUNA_FORTRAN_HOW                                                                                      \
-  const CFI_cdesc_t *method, const CFI_cdesc_t *algorithm, lacuna_state *const *state, lacuna_sampler *sampler, \
-      const int32_t *priority, const double *deadline, const int32_t *dtype, lacuna_report *report,             \
-      lacuna_fortran_request **request, lacuna_fortran_request **prepared, int32_t *status, const CFI_cdesc_t *errmsg
-#define LACUNA_FORTRAN_HOW_OF(procedure) \
-  { procedure, method, algorithm, state, sampler, priority, deadline, dtype, report, request, prepared, status, errmsg }
+#define LACUNA_FORTRAN_HOW                                                                                         \
+  const CFI_cdesc_t *method, const CFI_cdesc_t *algorithm, lacuna_state *const *state, lacuna_sampler *sampler,    \
+      const int32_t *priority, const double *deadline, const int32_t *dtype, const uint64_t *token,                \
+      lacuna_report *report, lacuna_fortran_request **request, lacuna_fortran_request **prepared, int32_t *status, \
+      const CFI_cdesc_t *errmsg
+#define LACUNA_FORTRAN_HOW_OF(procedure)                                                                               \
+  {                                                                                                                    \
+    procedure, method, algorithm, state, sampler, priority, deadline, dtype, token, report, request, prepared, status, \
+        errmsg                                                                                                         \
+  }
 
 #endif

@@ -5,12 +5,12 @@
 
 void lacuna_fortran_create_state(lacuna_state** state, const CFI_cdesc_t* method, const uint64_t* seed,
                                  const uint64_t* key, int32_t* status, const CFI_cdesc_t* errmsg) {
-  lacuna_method* made;
-  lacuna_status code = lacuna_fortran_read_method(method, &made);
+  lacuna_method *given, *made;
+  lacuna_status code = lacuna_fortran_read_method(method, &given, &made);
   if (code == LACUNA_OK) {
     lacuna_state_free(*state);
     *state = NULL;
-    code = lacuna_state_create(made, seed ? *seed : 0, key ? *key : 0, state);
+    code = lacuna_state_create(given, seed ? *seed : 0, key ? *key : 0, state);
   }
   lacuna_method_free(made);
   lacuna_fortran_end(code, "lacuna_state_create", status, errmsg);

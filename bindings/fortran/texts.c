@@ -18,15 +18,3 @@ lacuna_status lacuna_fortran_read_text(const CFI_cdesc_t* text, const char* name
   (*value)[length] = 0;
   return LACUNA_OK;
 }
-
-lacuna_status lacuna_fortran_read_method(const CFI_cdesc_t* text, lacuna_method** method) {
-  char* name;
-  *method = NULL;
-  lacuna_status code = lacuna_fortran_read_text(text, "method", &name);
-  if (code != LACUNA_OK || !name) return code;
-  char* options = strchr(name, ':');
-  if (options) *options++ = 0;
-  code = lacuna_method_create(name, options, method);
-  free(name);
-  return code;
-}

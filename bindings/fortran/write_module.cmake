@@ -1,6 +1,7 @@
-# Writes what the Fortran module has from lacuna.h: cmake -DHEADER=lacuna.h -DOUTPUT=FOLDER -P write_module.cmake
+# Writes what the Fortran module has from the headers of the C interface:
+# cmake -DHEADER=lacuna.h "-DMETHODS=HEADERS OF METHODS" -DOUTPUT=FOLDER -P write_module.cmake
 # lacuna_types.f90 gets constants and structures. lacuna_collectives.f90 and lacuna_collectives.c get the two sides of
-# each collective whose function the header declares.
+# each collective whose function lacuna.h declares.
 cmake_minimum_required(VERSION 3.22)
 
 set(enums lacuna_status lacuna_dtype lacuna_reduction lacuna_priority lacuna_progress_mode lacuna_counters_format)
@@ -15,11 +16,33 @@ set(type_double "real(c_double)")
 set(type_unsigned_char "integer(c_int8_t)")
 set(type_lacuna_sampler "type(lacuna_sampler)")
 
+# The collectives that take lists of entries.
+set(with_lists allreduce reduce_scatter allgather)
+# A structure with initial values cannot be in an array that C allocates.
+set(plain lacuna_gap)
+
 # Lists of CMake end elements at semicolons, and hold brackets together.
-file(READ ${HEADER} header)
-string(REPLACE ";" "@" header "${header}")
-string(REPLACE "[" "<" header "${header}")
-string(REPLACE "]" ">" header "${header}")
+function(read_header file output)
+  file(READ ${file} text)
+  string(REPLACE ";" "@" text "${text}")
+  string(REPLACE "[" "<" text "${text}")
+  string(REPLACE "]" ">" text "${text}")
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+read_header(${HEADER} header)
+
+# Of the header of a method, all enumerations and structures are taken.
+separate_arguments(METHODS UNIX_COMMAND "${METHODS}")
+foreach(file IN LISTS METHODS)
+  read_header(${file} text)
+  string(REGEX MATCHALL "typedef (enum|struct) [a-z_]+ {" found "${text}")
+  foreach(type IN LISTS found)
+    string(REGEX MATCH "(enum|struct) ([a-z_]+)" all "${type}")
+    list(APPEND ${CMAKE_MATCH_1}s ${CMAKE_MATCH_2})
+    list(APPEND plain ${CMAKE_MATCH_2})
+  endforeach()
+  string(APPEND header "${text}")
+endforeach()
 
 # The text from the first place that matches `from` to the next `to`.
 function(text_between from to output)
@@ -78,8 +101,7 @@ function(structures output)
       if(CMAKE_MATCH_4)
         string(APPEND line "(${CMAKE_MATCH_4})")
       endif()
-      # A structure with initial values cannot be in an array that C allocates.
-      if(NOT type STREQUAL "lacuna_sampler" AND NOT struct STREQUAL "lacuna_gap")
+      if(NOT type STREQUAL "lacuna_sampler" AND NOT struct IN_LIST plain)
         string(APPEND line " = 0")
       endif()
       string(APPEND lines "    ${line}\n")
@@ -144,6 +166,17 @@ function(collective declaration)
     string(APPEND declarations "      integer(c_size_t), intent(inout), asynchronous, optional :: received(*)\n")
     string(APPEND members "      .output_tables.received = received,\n")
   endif()
+  if(name IN_LIST with_lists)
+    list(APPEND arguments places length output_places found)
+    string(APPEND in_c ", const CFI_cdesc_t* places, const int64_t* length, const CFI_cdesc_t* output_places, "
+                       "size_t* found")
+    string(APPEND declarations
+           "      type(*), dimension(..), asynchronous, intent(in), optional :: places\n"
+           "      integer(c_int64_t), intent(in), optional :: length\n"
+           "      type(*), dimension(..), asynchronous, optional :: output_places\n"
+           "      integer(c_size_t), intent(inout), asynchronous, optional :: found\n")
+    string(APPEND members "      .lists = {places, output_places, length, found},\n")
+  endif()
   if(parameters MATCHES "reduction")
     list(APPEND arguments op own own_id)
     string(APPEND in_c ", const int32_t* op, const lacuna_own_function* own, const uint64_t* own_id")
@@ -163,8 +196,8 @@ function(collective declaration)
   string(APPEND fortran_collectives "
     !> ${comment}
     subroutine ${procedure}(${arguments}, &
-        method, algorithm, state, sampler, priority, deadline, dtype, report, request, prepared, status, errmsg) &
-        bind(C, name=\"lacuna_fortran_${name}\")
+        method, algorithm, state, sampler, priority, deadline, dtype, token, report, request, prepared, status, &
+        errmsg) bind(C, name=\"lacuna_fortran_${name}\")
       import
       type(lacuna_communicator), intent(in) :: communicator
 ${declarations}@how@    end subroutine
@@ -189,6 +222,7 @@ set(how "      type(*), dimension(..), intent(in), optional :: method, algorithm
       type(lacuna_sampler), intent(inout), optional, target :: sampler
       integer(c_int32_t), intent(in), optional :: priority, dtype
       real(c_double), intent(in), optional :: deadline
+      integer(c_int64_t), intent(in), optional :: token
       type(lacuna_report), intent(inout), optional :: report
       type(lacuna_request), intent(inout), optional :: request, prepared
       integer(c_int32_t), intent(out), optional :: status
@@ -196,6 +230,7 @@ set(how "      type(*), dimension(..), intent(in), optional :: method, algorithm
 ")
 
 set(halo_words 80)  # room for what exchange.c keeps in a lacuna_halo
+set(method_mark 7813871450152985955)  # tells a lacuna_method from other arguments of any type
 constants(constants)
 structures(structures)
 write(lacuna_types.f90 "!> Constants and structures of lacuna.h, written by write_module.cmake, and the handles.
@@ -214,6 +249,12 @@ ${constants}${structures}
   !> A call in flight, prepared, or ended.
   type, bind(C) :: lacuna_request
     private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  !> What calls may give up; see lacuna_method_create().
+  type, bind(C) :: lacuna_method
+    private
+    integer(c_int64_t) :: mark = ${method_mark}_c_int64_t
     type(c_ptr) :: handle = c_null_ptr
   end type
   !> What a method remembers of one array from call to call.
@@ -247,8 +288,9 @@ module lacuna_collectives
 end module
 ")
 math(EXPR halo_bytes "8 * ${halo_words}")
-write(halo_size.h "/* Written by write_module.cmake: the size of Fortran's lacuna_halo. */
+write(layouts.h "/* Written by write_module.cmake: what C knows of Fortran's lacuna_halo and lacuna_method. */
 #define LACUNA_FORTRAN_HALO_BYTES ${halo_bytes}
+#define LACUNA_FORTRAN_METHOD_MARK INT64_C(${method_mark})
 ")
 write(lacuna_collectives.c "/* The collectives of lacuna.h, written by write_module.cmake. */
 #include \"shim.h\"

@@ -3,6 +3,7 @@ program methods_test
   use, intrinsic :: iso_fortran_env, only: int8, int64, real64
   use checks
   use lacuna
+  use lacuna_skip
   implicit none
   integer, parameter :: n = 4096
   type(lacuna_communicator) :: world
@@ -15,6 +16,9 @@ program methods_test
   call with_residual()
   call saved()
   call sampled()
+  call made_once()
+  call segments()
+  call important()
   call finish(world)
 
 contains
@@ -143,5 +147,90 @@ contains
     call check(size(gaps) == ranks .and. sum(gaps%count) == n .and. all(gaps%from >= 0 .and. gaps%from < ranks), &
       'gaps tell which contributions are missing')
     call lacuna_free(request)
+  end subroutine
+
+  !> A method that was made serves many calls. A handle is no other structure of its size.
+  subroutine made_once()
+    type :: stranger
+      integer(int64) :: words(2) = 0
+    end type
+    type(lacuna_method) :: method, other
+    integer :: x(n), y(n), status
+    character(200) :: text
+
+    x = 0
+    x(rank + 1) = rank + 1
+    call lacuna_allreduce(world, x, y, method=method, status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'the method has not been made, or has been freed')
+    call lacuna_method_create(method, 'topk:density=7', status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'topk: density is 7, must be 0 .. 1')
+    call lacuna_method_create(method, 'blocks:block=64')
+    call lacuna_allreduce(world, x, y, method=method)
+    call lacuna_method_create(method, 'blocks:block=128')
+    call lacuna_allreduce(world, x, y, method=method)
+    call check(sum(y) == ranks * (ranks + 1) / 2, 'a handle is a method')
+    call lacuna_free(method)
+    call lacuna_free(method)
+    call lacuna_allreduce(world, x, y, method=method, status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'the method has not been made, or has been freed')
+    call lacuna_allreduce(world, x, y, method=stranger(), status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'method must be a text or a lacuna_method')
+    call lacuna_allreduce(world, x, y, method=[other, other], status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'method must be a text or a lacuna_method')
+  end subroutine
+
+  !> A segment that is never skipped is exact.
+  subroutine segments()
+    type(lacuna_method) :: method
+    type(lacuna_skip_segment) :: parts(4)
+    type(lacuna_sampler) :: sampler
+    integer :: status
+    real :: x(n), y(n)
+    character(200) :: text
+
+    parts(::2) = [lacuna_skip_segment(0, 1000, lacuna_policy_never), &
+      lacuna_skip_segment(1000, n - 1000, lacuna_policy_skip)]
+    call lacuna_skip_create(method, 'mode=random,steps=1', parts(::2))
+    x = rank + 1
+    sampler = lacuna_sampler(seed=1, key=2, draw=7)
+    call lacuna_allreduce(world, x, y, method=method, sampler=sampler)
+    call check(all(y(1:1000) == ranks * (ranks + 1) / 2), 'a segment is never skipped')
+    if (ranks > 2) call check(any(y(1001:) /= ranks * (ranks + 1) / 2), 'the other one is')
+    parts(1)%policy = 3
+    call lacuna_skip_create(method, 'steps=1', parts(::2), status=status, errmsg=text)
+    call check_refused(status, lacuna_invalid_argument, text, 'segments: policy is 3')
+    call lacuna_skip_create(method, 'steps=1', parts(3:3))
+    call lacuna_allreduce(world, x, y, method=method, status=status, errmsg=text)
+    call check(status == lacuna_invalid_argument, 'segments must cover the array: ' // trim(text))
+    call lacuna_free(method)
+  end subroutine
+
+  !> What is large in the sum is found to be important.
+  subroutine important()
+    type(lacuna_method) :: method
+    type(lacuna_state) :: state
+    type(lacuna_segment_importance), allocatable :: importance(:)
+    real :: x(n), y(n)
+    integer :: turn
+
+    call lacuna_skip_create(method, 'steps=1,small=16', &
+      [lacuna_skip_segment(0, n - 512, lacuna_policy_automatic), &
+       lacuna_skip_segment(n - 512, 512, lacuna_policy_automatic)])
+    call lacuna_state_create(state, method=method)
+    call lacuna_skip_get_importance(state, importance)
+    call check(size(importance) == 0, 'nothing has been measured')
+    do turn = 1, 3
+      x = 1
+      x(n - 511:) = 100
+      call lacuna_allreduce(world, x, y, method=method, state=state)
+    end do
+    call lacuna_skip_get_importance(state, importance)
+    if (ranks > 1) then
+      call check(size(importance) == 2, 'both segments have been measured')
+      call check(importance(2)%segment == 2 .and. importance(2)%count == 512 .and. importance(2)%measured == 1 .and. &
+        importance(2)%share == 1 .and. importance(2)%important == 1, 'the large one is important')
+    end if
+    call lacuna_free(state)
+    call lacuna_free(method)
   end subroutine
 end program

@@ -15,6 +15,7 @@ program requests_test
   call prepared()
   call several()
   call reused()
+  call completions()
   call messages()
   call any_sender()
   call timeout()
@@ -116,6 +117,39 @@ contains
     end do
     call lacuna_free(request)
     call check(all(x == total(0)), 'a request is used again')
+  end subroutine
+
+  !> Calls with a token enter a queue when they end.
+  subroutine completions()
+    integer, asynchronous :: x(n, 3)
+    type(lacuna_request) :: requests(3)
+    integer(int64) :: token
+    integer :: outcome, turn, taken
+    logical :: seen(3), armed
+
+    x = rank
+    seen = .false.
+    taken = 0
+    call check(lacuna_event_fd(world) >= 0, 'there is a descriptor to wait for')
+    armed = lacuna_arm(world)
+    do turn = 1, 3
+      call lacuna_allreduce(world, x(:, turn), request=requests(turn), token=int(1000 + turn, int64))
+    end do
+    do while (taken < 3)
+      if (lacuna_next_completion(world, token, outcome)) then
+        taken = taken + 1
+        call check(outcome == lacuna_ok .and. .not. seen(token - 1000), 'a call has ended')
+        seen(token - 1000) = .true.
+      else
+        armed = lacuna_progress(world)
+      end if
+    end do
+    call check(all(seen) .and. .not. lacuna_next_completion(world, token), 'each call comes once')
+    call lacuna_wait_all(requests)
+    call check(all(x == total(0)), 'and has its result')
+    do turn = 1, 3
+      call lacuna_free(requests(turn))
+    end do
   end subroutine
 
   subroutine messages()
