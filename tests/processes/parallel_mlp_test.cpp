@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -11,6 +10,7 @@
 
 #include "tests/examples/training_fixture.hpp"
 #include "tests/processes/executed.hpp"
+#include "tests/support/checkpoints.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -73,16 +73,11 @@ TEST_F(ParallelProcesses, EndWithTheBitsOfThreads) {
 
 TEST_F(ParallelProcesses, ContinueFromACheckpointToTheSameBits) {
   constexpr std::uint64_t many = 400;
-  const auto has_a_set = [this] {  // old ones are removed, so a certain one may be gone
-    std::error_code none;
-    const std::filesystem::directory_iterator files(folder_ / "output" / "seed-3" / "ring", none);
-    return std::any_of(begin(files), end(files),
-                       [](const auto& file) { return file.path().filename().string().starts_with("manifest-"); });
-  };
+  const std::filesystem::path sets = folder_ / "output" / "seed-3" / "ring";
   {
     Executed job = run(many);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!has_a_set()) {
+    while (!test::holds_a_set(sets)) {
       ASSERT_LT(std::chrono::steady_clock::now(), until) << job.output();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

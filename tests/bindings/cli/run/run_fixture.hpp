@@ -14,6 +14,7 @@
 #include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/run/folder_lock.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"
+#include "tests/support/checkpoints.hpp"
 #include "tests/support/environment.hpp"
 
 namespace lacuna::cli {
@@ -22,21 +23,10 @@ inline const std::string dense = "[[method]]\nlabel = \"dense\"\n";
 inline const std::string skip = "[[method]]\nname = \"skip\"\nsteps = 1\nmode = \"random\"\nfeedback = true\n";
 inline const std::string topk = "[[method]]\nname = \"topk\"\ndensity = 0.05\nmomentum = 0.9\nwarm_up = 8\n";
 
-/// Does the folder of a method hold a checkpoint? Old ones are removed, so a certain one may be gone when a test looks.
-/// A manifest that is still being written has another ending.
-inline bool holds_a_set(const std::filesystem::path& sets) {
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(sets, none)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("manifest-") && name.ends_with(".json")) return true;
-  }
-  return false;
-}
-
 /// Waits until the folder of a method holds a checkpoint. Returns false if the run ends before.
 inline bool waits_for_a_set(test::Executed& run, const std::filesystem::path& sets) {
   while (run.wait(std::chrono::milliseconds(0)) < 0) {
-    if (holds_a_set(sets)) return true;
+    if (test::holds_a_set(sets)) return true;
   }
   return false;
 }
