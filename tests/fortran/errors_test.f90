@@ -94,7 +94,7 @@ contains
     call lacuna_allreduce(world, x, method='topk:density=2', status=status, errmsg=text)
     call check(status == lacuna_invalid_argument .and. index(text, 'density') > 0, 'the text names the option')
     call lacuna_allreduce(world, x, method=3, status=status, errmsg=text)
-    call check_refused(status, lacuna_invalid_argument, text, 'method is not a text')
+    call check_refused(status, lacuna_invalid_argument, text, 'method must be a text or a lacuna_method')
   end subroutine
 
   subroutine handles()
