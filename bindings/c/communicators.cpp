@@ -95,6 +95,9 @@ Status read_world(const lacuna_world_options& options, lacuna::WorldOptions& wor
   if (options.key) world.key = options.key;
   if (options.progress >= 0) world.progress = static_cast<lacuna::Progress>(options.progress);
   if (options.id) world.id = id_of(*options.id);
+  if (options.interrupted) {
+    world.interrupted = [ask = options.interrupted, user = options.interrupted_user] { return ask(user) != 0; };
+  }
   if (options.timeout == 0) return {};
   return read_seconds("timeout", options.timeout, world.timeout.emplace());
 }

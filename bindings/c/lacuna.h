@@ -258,6 +258,12 @@ typedef struct lacuna_oob {
 } lacuna_oob;
 
 /**
+ * Says whether the program no longer wants to join: not 0 ends lacuna_join() with LACUNA_TIMED_OUT. The thread that
+ * joins calls it about 20 times a second while it waits for other ranks, for instance to hear of Ctrl-C.
+ */
+typedef int32_t (*lacuna_interrupted_function)(void* user);
+
+/**
  * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
  * does not set them either, the launcher does (mpirun, torchrun ...), or the job has one rank. If a launcher announces
  * several ranks but no way by which they find each other, joining fails. A world_size of 1 needs no rank.
@@ -277,10 +283,12 @@ typedef struct lacuna_world_options {
   const lacuna_oob* oob;               /**< null: none; it tells rank and world_size */
   const lacuna_unique_id* id;          /**< null: none; rank and world_size must be given with it */
   double timeout; /**< seconds to wait for the other ranks, rounded up to milliseconds; 0: LACUNA_BOOTSTRAP_TIMEOUT */
+  lacuna_interrupted_function interrupted; /**< null: none */
+  void* interrupted_user;                  /**< what `interrupted` gets */
 } lacuna_world_options;
 /** Every member comes from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
-  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL, NULL, NULL, 0.0 }
+  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL, NULL, NULL, 0.0, NULL, NULL }
 
 /**
  * Elements in memory that the caller owns. The memory must live until the call has ended. The library reads the
@@ -1132,9 +1140,9 @@ LACUNA_EXPORT lacuna_status lacuna_list_measures(const char* method, size_t inde
 LACUNA_EXPORT lacuna_status lacuna_progress(lacuna_communicator* communicator, int32_t* moved);
 /**
  * Returns a descriptor to poll. After lacuna_arm() has set *armed to 1, it becomes readable when lacuna_progress() has
- * something to do. This includes a deadline that passes, and another thread that starts a call or has moved anything.
- * With LACUNA_THREAD it becomes readable when a call has ended. It stays readable as long as a completion waits. A loop
- * of the program repeats these steps:
+ * something to do. This includes a deadline that passes, a call that is started, and movement during a wait, in any
+ * thread. With LACUNA_THREAD it becomes readable when a call has ended. It stays readable as long as a completion
+ * waits. A loop of the program repeats these steps:
  *
  * 1. It calls lacuna_arm(). If that sets *armed to 1, it sleeps until the descriptor is readable.
  * 2. It calls lacuna_progress() until nothing moves.

@@ -55,7 +55,7 @@ Result<runtime::Config> config_of(const WorldOptions& options) {
 /// Shares an id by the function of the options.
 runtime::Share share_by(const WorldOptions& options) {
   if (!options.broadcast) return {};
-  return [broadcast = options.broadcast](UniqueId& id, runtime::Clock::time_point) -> Status {
+  return [broadcast = options.broadcast](UniqueId& id, const runtime::Deadline&) -> Status {
     const auto failed = [](std::string_view why) {
       return Status(Code::Transport, fmt::format("the broadcast of the world's options has failed{}", why));
     };
@@ -173,7 +173,7 @@ Result<Communicator> Communicator::world(const WorldOptions& options) {
   }
   if (Status valid = check_meeting(options); !valid) return valid;
   if (options.broadcast || options.id) config->store = options.store;
-  auto joined = join_world(*config, registry, sharing, options.id.value_or(UniqueId()));
+  auto joined = join_world(*config, registry, sharing, options.id.value_or(UniqueId()), options.interrupted);
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }

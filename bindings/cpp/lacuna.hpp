@@ -83,6 +83,9 @@ struct WorldOptions {
   std::optional<std::chrono::milliseconds> timeout{};  ///< how long to wait for the other ranks
   std::function<bool(std::span<std::byte> bytes)> broadcast{};
   std::optional<UniqueId> id{};
+  /// Ends the join with TimedOut when it returns true. The thread that joins asks it about 20 times a second while it
+  /// waits for other ranks, for instance whether the user has pressed Ctrl-C.
+  std::function<bool()> interrupted{};
 };
 
 /// Makes an id for one job whose rank 0 is this process. From now on rank 0 listens, at a free port of `address`,
@@ -287,7 +290,7 @@ class Communicator {
   /// Makes one round of progress and checks deadlines. Returns true if anything moved.
   bool progress();
   /// Returns a descriptor. After arm() has returned true, it becomes readable when progress() has something to do. This
-  /// includes a deadline that passes, and another thread that starts a call or has moved anything. With
+  /// includes a deadline that passes, a call that is started, and movement during a wait, in any thread. With
   /// Progress::Thread it becomes readable when a call has ended. It stays readable as long as a completion waits. Do
   /// not read or close it.
   int event_fd() const;

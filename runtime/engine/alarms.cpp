@@ -60,21 +60,12 @@ std::optional<Finished> Alarms::next_finished() {
 }
 
 void Alarms::wake_loop() {
-  if (std::exchange(loop_, {}) != std::thread::id()) signal(attention_);
+  if (std::exchange(loop_sleeps_, false)) signal(attention_);
 }
 
 bool Alarms::may_begin_sleep() {
   const bool has_ended = std::exchange(run_has_ended_, false);
   return !take_signals(attention_) && !has_ended;
-}
-
-void Alarms::note_round(bool wakes) {
-  if (loop_ == std::thread::id()) return;
-  if (loop_ == std::this_thread::get_id()) {
-    loop_ = {};
-  } else if (wakes) {
-    wake_loop();
-  }
 }
 
 void Alarms::set_timer(Clock::time_point at, Clock::time_point now) {

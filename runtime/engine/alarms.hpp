@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <thread>
 
 #include "runtime/engine/pool.hpp"
 #include "runtime/files/fd.hpp"
@@ -46,11 +45,8 @@ class Alarms {
   void note_end() { run_has_ended_ = true; }
   /// Is there no reason for the loop to stay awake? Each reason counts once.
   bool may_begin_sleep();
-  /// The loop, which this thread runs, sleeps from now on.
-  void begin_sleep() { loop_ = std::this_thread::get_id(); }
-  /// This thread has made a round of progress. If it runs the loop, the loop is awake. Otherwise it wakes the
-  /// loop if `wakes` is true.
-  void note_round(bool wakes);
+  /// The loop sleeps from now on, or is about to.
+  void begin_sleep() { loop_sleeps_ = true; }
   /// Makes event_fd() readable at this time, or a little later. It may become readable earlier.
   void set_timer(Clock::time_point at, Clock::time_point now);
 
@@ -86,7 +82,7 @@ class Alarms {
   const Fd wake_;         // wakes whoever sleeps inside
   Fifo<Finished> finished_;
   bool run_has_ended_ = false;  // since the last may_begin_sleep()
-  std::thread::id loop_;        // the thread that sleeps on event_fd(), or is about to; none: no thread does
+  bool loop_sleeps_ = false;    // on event_fd(), or is about to
   Clock::time_point timer_at_ = Clock::time_point::max();
   std::atomic<int> sleepers_{0};
 };

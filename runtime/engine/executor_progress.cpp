@@ -134,7 +134,7 @@ bool Executor::progress_locked() {
     if (thrown_) after_handlers();
     if (duties_.note_movement()) check_time();  // a deadline may pass while other calls keep moving
   }
-  alarms_.note_round(moved && !options_.progress_thread);
+  if (moved && !options_.progress_thread) alarms_.wake_loop();
   return moved;
 }
 

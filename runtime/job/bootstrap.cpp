@@ -80,8 +80,7 @@ struct Store {
   bool on_loopback = false;
 };
 
-Result<Membership> host(const Job& job, const Store& store, const MakeAddress& make_address,
-                        Clock::time_point deadline) {
+Result<Membership> host(const Job& job, const Store& store, const MakeAddress& make_address, const Deadline& deadline) {
   if (job.key.empty()) {
     log_warning(Subsystem::Job,
                 "the job has no key: any process of this host may join it at {}; set LACUNA_KEY to the same secret on "
@@ -97,8 +96,10 @@ Result<Membership> host(const Job& job, const Store& store, const MakeAddress& m
   return Rendezvous(job, *std::move(listener), store.on_loopback).run(make_address, deadline);
 }
 
+Deadline deadline_of(const Job& job) { return {Clock::now() + job.timeout, job.interrupted}; }
+
 /// Rank 0 of a job waits for the others at its door.
-Result<Membership> receive_others(Job job, Door door, const MakeAddress& make_address, Clock::time_point deadline) {
+Result<Membership> receive_others(Job job, Door door, const MakeAddress& make_address, const Deadline& deadline) {
   job.key = door.invitation.key(job.key);
   job.store = fmt::format("{}:{}", job.host, door.invitation.port);
   return Rendezvous(job, std::move(door.listener), false).run(make_address, deadline);
@@ -106,7 +107,7 @@ Result<Membership> receive_others(Job job, Door door, const MakeAddress& make_ad
 
 /// The other ranks come to where rank 0 has invited them.
 Result<Membership> follow_invitation(Job job, const UniqueId& id, const MakeAddress& make_address,
-                                     Clock::time_point deadline) {
+                                     const Deadline& deadline) {
   if (!id) return Status(Code::PeerFailed, "rank 0 can't join; its own error says why");
   const auto invitation = decode(id);
   if (!invitation) return Status(Code::Mismatch, "what rank 0 has shared is no unique id of this version of lacuna");
@@ -123,16 +124,16 @@ Result<Membership> follow_invitation(Job job, const UniqueId& id, const MakeAddr
 Result<Membership> join_by_sharing(const Job& job, const MakeAddress& make_address) {
   Result<Door> door = job.rank == 0 ? open_door(job.store, job.machine) : Status(Code::Internal, "no door");
   UniqueId id = door ? encode(door->invitation) : UniqueId();
-  const Status shared = job.share(id, Clock::now() + job.timeout);
+  const Status shared = job.share(id, deadline_of(job));
   if (job.rank == 0 && !door) return door.status();
   if (!shared) return shared;
-  const auto deadline = Clock::now() + job.timeout;
+  const Deadline deadline = deadline_of(job);
   if (job.rank == 0) return receive_others(job, *std::move(door), make_address, deadline);
   return follow_invitation(job, id, make_address, deadline);
 }
 
 Result<Membership> join_by_id(const Job& job, const MakeAddress& make_address) {
-  const auto deadline = Clock::now() + job.timeout;
+  const Deadline deadline = deadline_of(job);
   if (job.rank > 0) return follow_invitation(job, job.id, make_address, deadline);
   Result<Door> door = take_door(job.id);
   if (!door) return door.status();
@@ -140,11 +141,11 @@ Result<Membership> join_by_id(const Job& job, const MakeAddress& make_address) {
 }
 
 Result<Membership> join_at_store(const Job& job, const MakeAddress& make_address) {
-  const Clock::time_point deadline = Clock::now() + job.timeout;
+  const Deadline deadline = deadline_of(job);
   const Result<Endpoint> endpoint = parse_endpoint(job.store);
   if (!endpoint) return endpoint.status();
   Result<std::vector<SocketAddress>> addresses = resolve(*endpoint);
-  while (addresses.status().code() == Code::TimedOut && Clock::now() < deadline) {
+  while (addresses.status().code() == Code::TimedOut && !deadline.has_passed()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     addresses = resolve(*endpoint);
   }
@@ -165,12 +166,16 @@ Hosts Membership::grouping() const {
   return Hosts(names);
 }
 
-Result<Membership> join(const Job& job, const MakeAddress& make_address) {
-  if (Status valid = check(job); !valid) return valid;
+Result<Membership> join(const Job& given, const MakeAddress& make_address) {
+  if (Status valid = check(given); !valid) return valid;
   const MakeAddress make = checked(make_address);
-  if (job.size == 1) return alone(job, make);
-  if (job.share) return join_by_sharing(job, make);
-  return job.id ? join_by_id(job, make) : join_at_store(job, make);
+  if (given.size == 1) return alone(given, make);
+  Job job = given;
+  bool interrupted = false;
+  if (given.interrupted) job.interrupted = [&] { return interrupted = interrupted || given.interrupted(); };
+  auto joined = job.share ? join_by_sharing(job, make) : job.id ? join_by_id(job, make) : join_at_store(job, make);
+  if (joined || !interrupted) return joined;
+  return Status(Code::TimedOut, fmt::format("the program has interrupted the join: {}", joined.status().message()));
 }
 
 }  // namespace lacuna::runtime

@@ -30,6 +30,7 @@ struct Job {
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};
+  Interrupted interrupted{};  ///< the join ends early when it returns true, which it may do once only
   std::chrono::milliseconds silence{
       10'000};  ///< after so long a rank counts as stopped; rank 0's value holds for all ranks
 };
@@ -66,6 +67,7 @@ using MakeAddress = std::function<Result<std::vector<std::byte>>(bool on_one_hos
 /// - InvalidArgument: the arguments can't work, or the key is wrong; then rank 0 goes on to wait for the right one;
 /// - Mismatch: two processes have one rank, or sizes or protocols differ;
 /// - TimedOut: the store or some ranks did not come in time; the text names them, and who was refused meanwhile;
+/// - TimedOut too: this rank's program has interrupted the join; the text says so;
 /// - PeerFailed: a rank died, or could not make its address;
 /// - Transport: the store's address can't be used;
 /// - the error of make_address, on the rank where it failed.

@@ -100,6 +100,7 @@ void make_hall(JobState& job, std::uint64_t world) {
 struct Meeting {
   runtime::Share share{};
   UniqueId id{};
+  runtime::Interrupted interrupted{};
 };
 
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
@@ -129,6 +130,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .host = config.host,
                                    .machine = config.machine,
                                    .timeout = config.bootstrap_timeout,
+                                   .interrupted = meeting.interrupted,
                                    .silence = config.watch_timeout},
                                   start_transport);
   if (!membership) return membership.status();
@@ -166,7 +168,8 @@ struct LocalAggregator {
 }  // namespace
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry,
-                                               runtime::Sharing& sharing, const UniqueId& id) {
+                                               runtime::Sharing& sharing, const UniqueId& id,
+                                               const runtime::Interrupted& interrupted) {
   runtime::Config config = given;
   if (Status placed = runtime::take_place(config, sharing); !placed) return placed;
   if (Status valid = runtime::check_rank(config, !sharing.is_possible() && !id); !valid) return valid;
@@ -180,7 +183,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, con
   if (Status taken = take_algorithms(config, size, registry, *job); !taken) return taken;
   std::shared_ptr<GroupState> world;
   const auto prepare = [&](std::uint64_t nonce) { world = make_group(job, nonce, world_key, job->world()); };
-  if (Status joined = join_job(job, {.share = sharing.once(), .id = id}, prepare); !joined) return joined;
+  if (Status joined = join_job(job, {sharing.once(), id, interrupted}, prepare); !joined) return joined;
   if (job->hall) world->communicator.announce_on(*job->hall);
   runtime::log_info(Subsystem::Job, "rank {} of {} on {}", config.rank.value_or(0), size, config.host);
   return world;

@@ -25,9 +25,10 @@ struct Registry {
 };
 
 /// Joins the job that `config` describes, as one of its ranks. Returns the communicator of all ranks. If `sharing` is
-/// possible, or there is an id, the ranks need no store.
+/// possible, or there is an id, the ranks need no store. `interrupted` may end the join early (runtime::Job).
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry,
-                                               runtime::Sharing& sharing, const UniqueId& id);
+                                               runtime::Sharing& sharing, const UniqueId& id,
+                                               const runtime::Interrupted& interrupted = {});
 
 /// Joins the job that `config` describes, as one of its aggregators, and serves until all ranks have left. Returns ok
 /// then, or why it has not joined, or how the job has failed.

@@ -159,7 +159,7 @@ std::optional<Launched> find_pmi() {
   const auto place = place_of("PMI_RANK", "PMI_SIZE");
   const long descriptor = number("PMI_FD").value_or(0);
   if (!place || descriptor < 1 || descriptor > std::numeric_limits<int>::max()) return {};
-  const auto share = [rank = place->rank, descriptor](UniqueId& id, Clock::time_point deadline) {
+  const auto share = [rank = place->rank, descriptor](UniqueId& id, const Deadline& deadline) {
     static Pmi conversation(static_cast<int>(descriptor));
     return conversation.share(rank, id, deadline);
   };

@@ -43,7 +43,7 @@ Pmi::~Pmi() {
   (void)ask("finalize", "", "finalize_ack");
 }
 
-Status Pmi::share(Rank rank, UniqueId& id, Clock::time_point deadline) {
+Status Pmi::share(Rank rank, UniqueId& id, const Deadline& deadline) {
   if (Status may = home_.check(); !may) return may;
   const std::lock_guard lock(mutex_);
   if (!broken_) return broken_;

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/job/deadline.hpp"
 #include "runtime/job/fork_guard.hpp"
-#include "runtime/values/clock.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/status.hpp"
 #include "runtime/values/unique_id.hpp"
@@ -25,7 +25,7 @@ class Pmi {
 
   /// Gives the id of rank 0 to all ranks. It blocks until all of them have called it as often as this one, or until the
   /// deadline. The error is Transport, or TimedOut; no later call works then.
-  Status share(Rank rank, UniqueId& id, Clock::time_point deadline);
+  Status share(Rank rank, UniqueId& id, const Deadline& deadline);
 
  private:
   Status begin();
@@ -38,7 +38,7 @@ class Pmi {
   const int descriptor_;
   std::mutex mutex_;
   const Home home_;
-  Clock::time_point deadline_;
+  Deadline deadline_ = Clock::time_point();
   std::string received_;  // and not yet read
   std::string answer_;
   std::string space_;  // where the launcher keeps what is put; empty: nothing was said yet

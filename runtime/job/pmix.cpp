@@ -67,7 +67,7 @@ class Meeting {
  public:
   Meeting() { collects_.value.flag = true; }
 
-  static Status hold(Fence fence, Clock::time_point deadline) {
+  static Status hold(Fence fence, const Deadline& deadline) {
     auto meeting = std::make_shared<Meeting>();
     auto own = std::make_unique<std::shared_ptr<Meeting>>(meeting);
     const int begun = fence(nullptr, 0, &meeting->collects_, 1, end, own.get());
@@ -75,7 +75,8 @@ class Meeting {
     if (Status sound = checked("PMIx_Fence_nb", begun); !sound) return sound;
     (void)own.release();  // end() owns it
     std::unique_lock lock(meeting->mutex_);
-    if (!meeting->ended_.wait_until(lock, deadline, [&] { return meeting->code_.has_value(); })) {
+    while (!meeting->ended_.wait_until(lock, deadline.next_look(), [&] { return meeting->code_.has_value(); })) {
+      if (!deadline.has_passed()) continue;
       return {Code::TimedOut, "the launcher has not answered by PMIx: not all ranks join, or it has stopped"};
     }
     return checked("PMIx_Fence_nb", *meeting->code_);
@@ -137,7 +138,7 @@ class Pmix {
   }
 
   /// Rank 0 passes the fence even if it could put nothing, because the others wait there.
-  Status share(UniqueId& id, Clock::time_point deadline) {
+  Status share(UniqueId& id, const Deadline& deadline) {
     if (Status may = home_.check(); !may) return may;
     const std::lock_guard lock(mutex_);
     if (!status_) return status_;
@@ -191,6 +192,6 @@ Pmix& pmix() {
 
 Result<PmixPlace> place_by_pmix() { return pmix().place(); }
 
-Status share_by_pmix(UniqueId& id, Clock::time_point deadline) { return pmix().share(id, deadline); }
+Status share_by_pmix(UniqueId& id, const Deadline& deadline) { return pmix().share(id, deadline); }
 
 }  // namespace lacuna::runtime

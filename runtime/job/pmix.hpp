@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/values/clock.hpp"
+#include "runtime/job/deadline.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/status.hpp"
 #include "runtime/values/unique_id.hpp"
@@ -17,6 +17,6 @@ struct PmixPlace {
 Result<PmixPlace> place_by_pmix();
 /// Gives the id of rank 0 to all ranks. It blocks until all of them have called it as often as this one, or until the
 /// deadline.
-Status share_by_pmix(UniqueId& id, Clock::time_point deadline);
+Status share_by_pmix(UniqueId& id, const Deadline& deadline);
 
 }  // namespace lacuna::runtime

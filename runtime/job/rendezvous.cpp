@@ -36,7 +36,7 @@ Rendezvous::Rendezvous(const Job& job, Fd listener, bool on_loopback) : job_(job
   table_.addresses.resize(size);
 }
 
-Result<Membership> Rendezvous::run(const MakeAddress& make_address, Clock::time_point deadline) {
+Result<Membership> Rendezvous::run(const MakeAddress& make_address, const Deadline& deadline) {
   deadline_ = deadline;
   if (!admission::fill_random(std::as_writable_bytes(std::span(&roster_.nonce, 1)))) {
     return Status(Code::Internal, "the system has no random numbers");
@@ -83,7 +83,7 @@ Status Rendezvous::serve_until_all(bool Guest::*have) {
       const short events = guest.channel.has_unsent() ? POLLIN | POLLOUT : POLLIN;
       waiting.push_back({.fd = guest.channel.fd(), .events = events, .revents = 0});
     }
-    ::poll(waiting.data(), waiting.size(), poll_timeout(deadline_));
+    ::poll(waiting.data(), waiting.size(), poll_timeout(deadline_.next_look()));
     auto entry = waiting.begin();
     for (auto guest = guests_.begin(); guest != guests_.end();) {
       const bool stays = (++entry)->revents == 0 || attend(*guest);
@@ -91,7 +91,9 @@ Status Rendezvous::serve_until_all(bool Guest::*have) {
     }
     accept_guests();
     if (!failure_) return tell_all(failure_);
-    if (Clock::now() >= deadline_ && !all(have)) return tell_all(Status(Code::TimedOut, absentees(have)));
+    if (all(have) || !deadline_.has_passed()) continue;
+    if (!deadline_.is_interrupted()) return tell_all(Status(Code::TimedOut, absentees(have)));
+    return tell_all(Status(Code::PeerFailed, "rank 0 no longer waits, because its program has interrupted it"));
   }
   return {};
 }
@@ -166,7 +168,7 @@ bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
   log_debug(Subsystem::Job, "rank {} joins from {}, host {}", guest.rank, guest.name, card->host);
   roster_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
   roster_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
-  deadline_ = std::min(deadline_, Clock::now() + card->left - margin(card->left));
+  deadline_ = deadline_.not_after(Clock::now() + card->left - margin(card->left));
   guest.channel.set_limit(admission::longest_address + sizeof(std::uint32_t));
   return true;
 }
@@ -234,7 +236,7 @@ Result<Membership> Rendezvous::conclude() {
   std::erase_if(guests_, [](const Guest& guest) { return !guest.has_address; });
   const SharedFrame table = admission::share(table_);
   for (Guest& guest : guests_) guest.channel.send(table);
-  flush_all(std::max(deadline_, Clock::now() + std::chrono::seconds(1)));
+  flush_all(std::max(deadline_.at(), Clock::now() + std::chrono::seconds(1)));
   for (Guest& guest : guests_) {
     if (guest.channel.has_unsent()) {
       return Status(Code::TimedOut,

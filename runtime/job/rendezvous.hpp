@@ -16,7 +16,7 @@ class Rendezvous {
   Rendezvous(const Job& job, Fd listener, bool on_loopback);
 
   /// Blocks until all ranks have come and told their addresses, or until the first of them is about to give up.
-  Result<Membership> run(const MakeAddress& make_address, Clock::time_point deadline);
+  Result<Membership> run(const MakeAddress& make_address, const Deadline& deadline);
 
  private:
   /// A connection, from its arrival until it is refused or the job is complete.
@@ -59,7 +59,7 @@ class Rendezvous {
   const Job& job_;
   Fd listener_;
   std::list<Guest> guests_;  // the oldest first
-  Clock::time_point deadline_;
+  Deadline deadline_ = Clock::time_point();
   admission::Roster roster_;
   admission::Table table_;
   bool roster_is_told_ = false, is_concluding_ = false;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "runtime/values/clock.hpp"
+#include "runtime/job/deadline.hpp"
 #include "runtime/values/status.hpp"
 #include "runtime/values/unique_id.hpp"
 
@@ -12,7 +12,7 @@ namespace lacuna::runtime {
 
 /// Gives the unique id of rank 0 to all ranks: rank 0's is read, those of the others are overwritten. Each rank calls
 /// it once. It blocks until all have called it, or until the deadline if it can be told to.
-using Share = std::function<Status(UniqueId& id, Clock::time_point deadline)>;
+using Share = std::function<Status(UniqueId& id, const Deadline& deadline)>;
 
 /// Calls a Share once in any case. A rank that can't join does not come to use it. Then the destructor shares an id of
 /// zeros, so that no other rank waits in the share for this one. If that is rank 0, the others learn from the id that
@@ -33,7 +33,7 @@ class Sharing {
   /// The function for the one call, which must come before this object ends. Empty if there is none.
   Share once() {
     if (!share_) return {};
-    return [this](UniqueId& id, Clock::time_point deadline) { return std::exchange(share_, {})(id, deadline); };
+    return [this](UniqueId& id, const Deadline& deadline) { return std::exchange(share_, {})(id, deadline); };
   }
 
  private:

@@ -82,7 +82,7 @@ SocketAddress unmapped(const SocketAddress& address) {
   return address_of(four, AF_INET);
 }
 
-Result<Fd> connect_one(const SocketAddress& address, Clock::time_point deadline) {
+Result<Fd> connect_one(const SocketAddress& address, const Deadline& deadline) {
   Fd fd = open_stream(address.family);
   if (!fd.is_open()) return Status(Code::Transport, error_text(errno));
   if (::connect(fd.get(), as_sockaddr(address), static_cast<socklen_t>(address.bytes.size())) != 0) {
@@ -216,12 +216,11 @@ SocketAddress own_address(const Fd& socket) {
   return {.family = own.ss_family, .bytes = {bytes, bytes + length}};
 }
 
-Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline) {
+Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, const Deadline& deadline) {
   Status last(Code::Transport, "no address");
   auto others = static_cast<int>(addresses.size());
   for (const SocketAddress& address : addresses) {
-    const auto now = Clock::now();
-    Result<Fd> fd = connect_one(address, now + (deadline - now) / others--);
+    Result<Fd> fd = connect_one(address, deadline.not_after(Clock::now() + deadline.left() / others--));
     if (fd) return fd;
     last = fd.status();
   }
@@ -244,13 +243,13 @@ std::string peer_name(const Fd& socket) {
   return address.to_string();
 }
 
-bool wait_for(int fd, short events, Clock::time_point deadline) {
+bool wait_for(int fd, short events, const Deadline& deadline) {
   while (true) {
     pollfd entry{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&entry, 1, poll_timeout(deadline));
+    const int ready = ::poll(&entry, 1, poll_timeout(deadline.next_look()));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return true;
-    if (Clock::now() >= deadline) return false;
+    if (deadline.has_passed()) return false;
   }
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/files/fd.hpp"
-#include "runtime/values/clock.hpp"
+#include "runtime/job/deadline.hpp"
 #include "runtime/values/status.hpp"
 
 struct addrinfo;
@@ -59,7 +59,7 @@ Result<Fd> listen_everywhere(std::uint16_t port);
 SocketAddress own_address(const Fd& socket);
 /// Connects to the first of the addresses that answers before the deadline. The addresses that are left share the time
 /// that is left, so that an address that never answers leaves time for the others.
-Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);
+Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, const Deadline& deadline);
 /// Takes the next connection that waits at a listening socket. If there is none, the result is not open, and errno says
 /// why.
 Fd accept_from(const Fd& listener);
@@ -69,7 +69,7 @@ std::string peer_name(const Fd& socket);
 
 /// Sleeps until one of `events` (see poll(2)) or an error has come, or until the deadline. Returns false at the
 /// deadline.
-bool wait_for(int fd, short events, Clock::time_point deadline);
+bool wait_for(int fd, short events, const Deadline& deadline);
 
 /// The time that poll(2) must wait so that it does not wake before `until`: in milliseconds, rounded up, never
 /// negative.

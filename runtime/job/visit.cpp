@@ -16,7 +16,7 @@ namespace {
 class Visit {
  public:
   /// Until `patience` rank 0 must have greeted, and until `deadline` all must have come.
-  Visit(const Job& job, Fd socket, Clock::time_point patience, Clock::time_point deadline)
+  Visit(const Job& job, Fd socket, const Deadline& patience, const Deadline& deadline)
       : job_(job), channel_(std::move(socket), admission::longest_greeting), patience_(patience), deadline_(deadline) {}
 
   /// The error is Busy if the connection ended before rank 0 had answered. Then another attempt may succeed.
@@ -50,7 +50,7 @@ class Visit {
   Result<Membership> stay(const MakeAddress& make_address) {
     const std::size_t entry = admission::longest_address + admission::longest_host + 24;
     channel_.set_limit(static_cast<std::size_t>(job_.size) * entry + 64);
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_.left());
     admission::send(channel_, admission::Card{.host = job_.host, .machine = job_.machine, .left = left});
     Result<admission::Roster> roster = get_answer([&](const Frame& f) { return admission::read_roster(f, job_.size); });
     if (!roster) return roster.status();
@@ -81,7 +81,7 @@ class Visit {
     return *std::move(said);
   }
 
-  Result<Frame> receive(std::string_view complaint, Clock::time_point until) {
+  Result<Frame> receive(std::string_view complaint, const Deadline& until) {
     while (true) {
       if (std::optional<Frame> frame = channel_.next()) return *std::move(frame);
       if (channel_.is_malformed()) return stranger();
@@ -118,7 +118,7 @@ class Visit {
 
   const Job& job_;
   Channel channel_;
-  const Clock::time_point patience_, deadline_;
+  const Deadline patience_, deadline_;
 };
 
 /// What came of an attempt to enter.
@@ -129,7 +129,7 @@ struct Attempt {
 
 /// Tries to enter at the first of these addresses that answers, unless nobody greets this rank before `patience`.
 Attempt try_to_enter(const Job& job, const std::vector<SocketAddress>& addresses, const MakeAddress& make_address,
-                     Clock::time_point patience, Clock::time_point deadline) {
+                     const Deadline& patience, const Deadline& deadline) {
   Result<Fd> socket = connect_to(addresses, patience);
   if (!socket) return {Status(Code::Busy, std::string(socket.status().message()))};
   Visit visit(job, *std::move(socket), patience, deadline);
@@ -140,9 +140,9 @@ Attempt try_to_enter(const Job& job, const std::vector<SocketAddress>& addresses
 /// Pauses between attempts, which become longer.
 class Pauses {
  public:
-  /// Pauses, unless the deadline comes before the end of the pause.
-  bool pause_before(Clock::time_point deadline) {
-    if (Clock::now() + pause_ >= deadline) return false;
+  /// Pauses, unless the deadline comes before the end of the pause, or has passed.
+  bool pause_before(const Deadline& deadline) {
+    if (pause_ >= deadline.left() || deadline.has_passed()) return false;
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(pause_ * 2, std::chrono::milliseconds(100));
     return true;
@@ -160,7 +160,7 @@ Status not_reached(const Job& job, const Status& last) {
 }  // namespace
 
 Result<Membership> visit_store(const Job& job, const std::vector<SocketAddress>& addresses,
-                               const MakeAddress& make_address, Clock::time_point deadline) {
+                               const MakeAddress& make_address, const Deadline& deadline) {
   Pauses pauses;
   while (true) {
     Result<Membership> outcome = try_to_enter(job, addresses, make_address, deadline, deadline).outcome;
@@ -170,7 +170,7 @@ Result<Membership> visit_store(const Job& job, const std::vector<SocketAddress>&
 }
 
 Result<Membership> look_for_rank_0(const Job& job, const std::vector<SocketAddress>& addresses,
-                                   const MakeAddress& make_address, Clock::time_point deadline) {
+                                   const MakeAddress& make_address, const Deadline& deadline) {
   constexpr std::chrono::seconds longest_try{2};
   if (addresses.size() == 1) return visit_store(job, addresses, make_address, deadline);
   Pauses pauses;
@@ -178,8 +178,8 @@ Result<Membership> look_for_rank_0(const Job& job, const std::vector<SocketAddre
   while (true) {
     auto left = static_cast<int>(addresses.size());
     for (const SocketAddress& address : addresses) {
-      const auto now = Clock::now();
-      const auto patience = std::min(now + longest_try, now + (deadline - now) / left--);
+      const auto longest = std::min<Clock::duration>(longest_try, deadline.left() / left--);
+      const Deadline patience = deadline.not_after(Clock::now() + longest);
       Attempt attempt = try_to_enter(job, {address}, make_address, patience, deadline);
       const Status& status = attempt.outcome.status();
       if (attempt.was_admitted || status.code() == Code::Mismatch) return std::move(attempt.outcome);

@@ -30,15 +30,16 @@ def hear_interrupts():
 
 
 @contextlib.contextmanager
-def ranks(*programs, **variables):
-    """One process for each program. What is left of them at the end is killed."""
+def ranks(*programs, joined=True, **variables):
+    """One process for each program, which has joined already. What is left of them at the end is killed."""
     started = []
     with reserved_port() as port:
         environment = {**os.environ, "LACUNA_SIZE": str(len(programs)), "LACUNA_STORE": f"127.0.0.1:{port}",
                        "LACUNA_KEY": "secret", "PYTHONUNBUFFERED": "1", **variables}
         try:
             for rank, program in enumerate(programs):
-                text = "import lacuna, os, sys, time\nworld = lacuna.init()\n" + textwrap.dedent(program)
+                text = "import lacuna, os, sys, time\n" + ("world = lacuna.init()\n" if joined else "")
+                text += textwrap.dedent(program)
                 started.append(subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
                                                 stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts,
                                                 env={**environment, "LACUNA_RANK": str(rank)}))

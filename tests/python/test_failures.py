@@ -68,12 +68,13 @@ def test_an_interrupt_ends_a_wait():
 
 
 @pytest.mark.parametrize("wait", ["world.start_recv(x, 1).wait()", "lacuna.wait_all([world.start_recv(x, 1)])",
-                                  "lacuna.wait_any([world.start_recv(x, 1)])", "world.barrier()"])
+                                  "lacuna.wait_any([world.start_recv(x, 1)])", "world.barrier()", "world.split(0)",
+                                  "world.subgroup([0, 1])"])
 def test_a_program_may_go_on_after_an_interrupt(wait):
     program = f"""
         x = bytearray(8)
-        print('waits', flush=True)
         try:
+            print('waits', flush=True)
             {wait}
         except KeyboardInterrupt:
             print('caught', flush=True)
@@ -84,6 +85,36 @@ def test_a_program_may_go_on_after_an_interrupt(wait):
         waits.send_signal(signal.SIGINT)
         output, errors, status = outcome(waits)
         assert (output, status) == ("caught\n", 0), errors
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_interrupt_ends_the_wait_for_the_other_ranks(rank, tmp_path):
+    """The program goes on, and joins the same job again."""
+    joins = """
+        try:
+            print('joins', flush=True)
+            lacuna.init()
+        except KeyboardInterrupt:
+            print('caught', flush=True)
+        with lacuna.init() as world:
+            print(world.size)
+    """
+    comes_later = f"""
+        while not os.path.exists({str(tmp_path / 'gate')!r}):
+            time.sleep(0.01)
+        with lacuna.init() as world:
+            print(world.size)
+    """
+    programs = [joins, comes_later] if rank == 0 else [comes_later, joins]
+    with ranks(*programs, joined=False) as started:
+        first = started[rank]
+        wait_for_line(first, "joins")
+        first.send_signal(signal.SIGINT)
+        assert first.stdout.readline() == "caught\n"
+        (tmp_path / "gate").touch()
+        for process in started:
+            output, errors, status = outcome(process)
+            assert (output, status) == ("2\n", 0), errors
 
 
 def test_a_handled_signal_does_not_end_a_wait():
@@ -137,6 +168,33 @@ def test_an_exit_during_the_wait_of_a_daemon_thread():
     with ranks(program, STAYS) as (ends, _):
         output, errors, status = outcome(ends)
         assert (output, status) == ("ends\n", 0), errors
+
+
+def test_a_coroutine_hears_of_a_call_that_ended_while_another_one_was_blocked():
+    """Over TCP, the blocking receive takes both messages from the socket, on which the loop would sleep for ever."""
+    program = """
+        import asyncio
+        first, second = bytearray(8), bytearray(8)
+
+        async def waits():
+            await world.start_recv(first, 1, tag=1)
+            return first[0]
+
+        async def blocks():
+            await asyncio.sleep(0.1)  # now the loop has been ready to sleep
+            print('blocks', flush=True)
+            world.recv(second, 1, tag=2)
+            return second[0]
+
+        async def both():
+            return await asyncio.wait_for(asyncio.gather(waits(), blocks()), 20)
+
+        print(asyncio.run(both()))
+    """
+    sends = "time.sleep(1)\nworld.send(bytes([1] * 8), 0, tag=1)\nworld.send(bytes([2] * 8), 0, tag=2)\n"
+    with ranks(program, sends, UCX_TLS="tcp,self") as (waits, _):
+        output, errors, status = outcome(waits)
+        assert (output, status) == ("blocks\n[1, 2]\n", 0), errors
 
 
 def test_an_exception_ends_a_rank_and_its_peers():

@@ -4,6 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <unordered_set>
 #include <utility>
 
@@ -30,6 +34,12 @@ nb::object given(lacuna_communicator* part) {
   return part ? nb::cast(new Communicator(part), nb::rv_policy::take_ownership) : nb::none();
 }
 
+/// Lets Python handle signals. Their handlers raise KeyboardInterrupt and the like, which stays as the thread's error.
+std::int32_t has_signal(void*) {
+  const nb::gil_scoped_acquire lock;
+  return PyErr_CheckSignals();
+}
+
 nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<std::string> store,
                 std::optional<std::string> key, const UniqueId* id, nb::handle progress,
                 std::optional<double> timeout) {
@@ -44,22 +54,63 @@ nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<
     fail(LACUNA_INVALID_ARGUMENT, "timeout is " + std::to_string(*timeout) + " seconds, must be above 0, or None");
   }
   options.timeout = timeout.value_or(0);
+  options.interrupted = has_signal;
   lacuna_communicator* joined = nullptr;
-  check(without_lock([&] { return lacuna_join(&options, &joined); }));
+  const lacuna_status status = without_lock([&] { return lacuna_join(&options, &joined); });
+  if (PyErr_Occurred()) throw nb::python_error();
+  check(status);
   return given(joined);
 }
 
-nb::object split(const Communicator& self, int color, int key) {
+/// A communicator that a thread makes.
+struct Making {
+  std::mutex mutex;
+  std::condition_variable change;
+  bool has_ended = false, is_wanted = true;
+  lacuna_status status = LACUNA_OK;
+  std::string error;
   lacuna_communicator* part = nullptr;
-  check(without_lock([&, handle = self.use()] { return lacuna_split(handle.get(), color, key, &part); }));
-  return given(part);
+};
+
+/// Makes a communicator on a thread of its own, while this thread looks for signals. If a handler raises, the thread
+/// goes on, because the other ranks need this one, and frees what it makes.
+template <class Make>
+nb::object make_aside(Make make) {
+  auto making = std::make_shared<Making>();
+  std::thread([making, make = std::move(make)] {
+    const lacuna_status status = make(&making->part);
+    const std::lock_guard lock(making->mutex);
+    making->status = status;
+    if (status != LACUNA_OK) making->error = lacuna_last_error();
+    making->has_ended = true;
+    making->change.notify_one();
+    if (!making->is_wanted) lacuna_communicator_free(making->part);
+  }).detach();
+  const auto has_ended = [&] {
+    std::unique_lock lock(making->mutex);
+    return making->change.wait_for(lock, std::chrono::milliseconds(50), [&] { return making->has_ended; });
+  };
+  while (!without_lock(has_ended)) {
+    if (PyErr_CheckSignals() == 0) continue;
+    const std::lock_guard lock(making->mutex);
+    making->is_wanted = false;
+    if (making->has_ended) lacuna_communicator_free(making->part);
+    throw nb::python_error();
+  }
+  if (making->status != LACUNA_OK) fail(making->status, making->error);
+  return given(making->part);
+}
+
+nb::object split(const Communicator& self, int color, int key) {
+  return make_aside([handle = self.use(), color, key](lacuna_communicator** part) {
+    return lacuna_split(handle.get(), color, key, part);
+  });
 }
 
 nb::object subgroup(const Communicator& self, const std::vector<int>& ranks) {
-  lacuna_communicator* part = nullptr;
-  check(without_lock(
-      [&, handle = self.use()] { return lacuna_subgroup(handle.get(), ranks.data(), ranks.size(), &part); }));
-  return given(part);
+  return make_aside([handle = self.use(), ranks](lacuna_communicator** part) {
+    return lacuna_subgroup(handle.get(), ranks.data(), ranks.size(), part);
+  });
 }
 
 nb::dict counters(const Communicator& self) {

@@ -91,6 +91,20 @@ TEST(EventLoop, APostWakesTheLoopThatIsAboutToSleep) {
   while (!before->test() || !after->test() || !theirs->test() || !theirs_too->test()) continue;
 }
 
+// As a coroutine that calls lacuna does while the loop thinks that it may sleep.
+TEST(EventLoop, ACallThatEndsInAWaitOfTheLoopsOwnThreadWakesIt) {
+  auto ranks = callers(2);
+  Floats data[4] = {Floats(10), Floats(10), Floats(10, 5), Floats(10, 6)};
+  auto first = ranks[0].start(broadcast<float>(data[0], 1));
+  while (ranks[0].progress() || !ranks[0].arm()) continue;
+  auto theirs = ranks[1].start(broadcast<float>(data[2], 1));
+  auto theirs_too = ranks[1].start(broadcast<float>(data[3], 1));
+  ASSERT_TRUE(ranks[0].call(broadcast<float>(data[1], 1)));
+  EXPECT_EQ(data[0], data[2]);
+  EXPECT_TRUE(readable(ranks[0], patience)) << "the loop sleeps over the end of the first call";
+  while (!first->test() || !theirs->test() || !theirs_too->test()) continue;
+}
+
 TEST(EventLoop, ACallThatEndedBeforeTheLoopSleepsIsNotSleptOver) {
   for (const Progress progress : {Progress::Caller, Progress::Thread}) {
     auto ranks = *Communicator::local(2, {.progress = progress});

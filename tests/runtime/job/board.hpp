@@ -10,7 +10,7 @@ namespace lacuna::runtime {
 class Board {
  public:
   Share share_of(Rank rank) {
-    return [this, rank](UniqueId& id, Clock::time_point) {
+    return [this, rank](UniqueId& id, const Deadline&) {
       if (rank == 0) promise_.set_value(id);
       id = id_.get();
       return Status();

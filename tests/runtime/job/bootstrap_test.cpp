@@ -248,6 +248,38 @@ TEST(Bootstrap, ARankThatCameAndWentMayComeAgain) {
   for (Process* rank : {&first, &again, &last}) expect_contains(rank->line(), "ok ");
 }
 
+/// The user presses Ctrl-C once, when the join has been waiting for so many looks.
+Job interrupted_after(int looks, Job job) {
+  job.interrupted = [looks]() mutable { return looks-- == 0; };
+  return job;
+}
+
+TEST(Bootstrap, AnInterruptedRankZeroEndsTheWaitOfAll) {
+  const ReservedPort port;
+  Process one = start(job(1, 3, port.store(), 60s));
+  Process first = start(interrupted_after(10, job(0, 3, port.store(), 60s)));
+  expect_contains(first.line(), "timed out: the program has interrupted the join: ");
+  expect_contains(one.line(), "peer failed: rank 0 no longer waits, because its program has interrupted it");
+}
+
+TEST(Bootstrap, AnInterruptedRankLeavesItsPlaceToAnother) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store(), 60s));
+  Process gone = start(interrupted_after(10, job(1, 3, port.store(), 60s)));
+  expect_contains(gone.line(), "timed out: the program has interrupted the join: the store ");
+  Process again = start(job(1, 3, port.store(), 60s));
+  Process last = start(job(2, 3, port.store(), 60s));
+  for (Process* rank : {&first, &again, &last}) expect_contains(rank->line(), "ok ");
+}
+
+TEST(Bootstrap, AnInterruptedRankNoLongerLooksForTheStore) {
+  const ReservedPort port;
+  const auto outcome = join(interrupted_after(3, job(1, 2, port.store(), 60s)), {});
+  EXPECT_EQ(outcome.status().code(), Code::TimedOut);
+  expect_contains(outcome.status().to_string(),
+                  "the program has interrupted the join: rank 1 could not reach the store");
+}
+
 TEST(Bootstrap, TheDeathOfRankZeroIsNoticedWhileTheJobComesTogether) {
   const ReservedPort port;
   Process first = start(job(0, 3, port.store()));

@@ -175,7 +175,7 @@ TEST(Invitation, AnotherKeyOfTheUsersIsRefused) {
 
 /// Changes the addresses of the id that the ranks share, as a host sees them that reaches others by them.
 Share with_hosts(const Share& share, const std::vector<std::string>& hosts) {
-  return [=](UniqueId& id, Clock::time_point deadline) {
+  return [=](UniqueId& id, const Deadline& deadline) {
     const Status shared = share(id, deadline);
     Invitation invitation = *decode(id);
     invitation.hosts = hosts;
@@ -210,9 +210,9 @@ TEST(Invitation, SomebodyElseAtAnAddressIsPassedOver) {
 
 TEST(Invitation, WhatCantBeSharedOrIsNoneEndsTheJoining) {
   Job mine = keyless(1, 2);
-  mine.share = [](UniqueId&, Clock::time_point) { return Status(Code::Transport, "the launcher is gone"); };
+  mine.share = [](UniqueId&, const Deadline&) { return Status(Code::Transport, "the launcher is gone"); };
   EXPECT_EQ(join(mine).status().to_string(), "transport error: the launcher is gone");
-  mine.share = [](UniqueId& id, Clock::time_point) {
+  mine.share = [](UniqueId& id, const Deadline&) {
     id.bytes.fill(std::byte{7});
     return Status();
   };
@@ -231,7 +231,7 @@ TEST(Invitation, WhatCantBeSharedOrIsNoneEndsTheJoining) {
 TEST(Sharing, HappensOnceWhateverComesOfARank) {
   int calls = 0;
   UniqueId last;
-  const auto count = [&](UniqueId& id, Clock::time_point) {
+  const auto count = [&](UniqueId& id, const Deadline&) {
     ++calls;
     last = id;
     return Status();

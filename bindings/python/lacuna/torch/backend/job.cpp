@@ -1,5 +1,7 @@
 #include "job.hpp"
 
+#include <pybind11/pybind11.h>
+
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -33,6 +35,17 @@ lacuna_unique_id read(c10d::Store& store) {
   return id;
 }
 
+/// Lets Python handle signals. Their handlers raise KeyboardInterrupt and the like, which stays as the thread's error.
+std::int32_t has_signal(void*) {
+  const pybind11::gil_scoped_acquire gil;
+  return PyErr_CheckSignals();
+}
+
+void raise_what_a_handler_raised() {
+  const pybind11::gil_scoped_acquire gil;
+  if (PyErr_Occurred()) throw pybind11::error_already_set();
+}
+
 }  // namespace
 
 Job::Job(c10d::Store& store, int rank, int size, std::chrono::milliseconds timeout) : process_(getpid()) {
@@ -42,8 +55,11 @@ Job::Job(c10d::Store& store, int rank, int size, std::chrono::milliseconds timeo
   options.world_size = size;
   options.id = &id;
   options.timeout = std::chrono::duration<double>(timeout).count();
+  options.interrupted = has_signal;
   lacuna_communicator* joined = nullptr;
-  check(lacuna_join(&options, &joined));
+  const lacuna_status status = lacuna_join(&options, &joined);
+  raise_what_a_handler_raised();
+  check(status);
   communicator_ = joined;
   if (rank == 0) store.deleteKey(id_key);  // all have read it; a later group may use the same store
 }
