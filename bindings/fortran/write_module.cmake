@@ -233,7 +233,7 @@ set(halo_words 80)  # room for what exchange.c keeps in a lacuna_halo
 set(method_mark 7813871450152985955)  # tells a lacuna_method from other arguments of any type
 constants(constants)
 structures(structures)
-write(lacuna_types.f90 "!> Constants and structures of lacuna.h, written by write_module.cmake, and the handles.
+write(lacuna_types.f90 "!> Constants and structures of the C interface, written by write_module.cmake, and the handles.
 module lacuna_types
   use, intrinsic :: iso_c_binding, only: &
     c_double, c_float, c_int8_t, c_int32_t, c_int64_t, c_null_ptr, c_ptr, c_size_t

@@ -30,7 +30,7 @@ struct Job {
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};
-  Interrupted interrupted{};  ///< the join ends early when it returns true, which it may do once only
+  Interrupted interrupted{};  ///< ends the join when it returns true, and is not asked again then; empty: nothing does
   std::chrono::milliseconds silence{
       10'000};  ///< after so long a rank counts as stopped; rank 0's value holds for all ranks
 };

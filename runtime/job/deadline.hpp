@@ -21,7 +21,7 @@ class Deadline {
   Clock::duration left() const { return at_ - Clock::now(); }
   bool has_passed() const { return Clock::now() >= at_ || is_interrupted(); }
   bool is_interrupted() const { return interrupted_ && interrupted_(); }
-  /// The same deadline, but not after this time.
+  /// This deadline, or the given time if that is earlier. The program may interrupt it too.
   Deadline not_after(Clock::time_point at) const { return {std::min(at_, at), interrupted_}; }
   /// The time until which a thread may sleep before it asks has_passed().
   Clock::time_point next_look() const { return interrupted_ ? std::min(at_, Clock::now() + between_looks) : at_; }

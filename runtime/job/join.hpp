@@ -25,7 +25,7 @@ struct Registry {
 };
 
 /// Joins the job that `config` describes, as one of its ranks. Returns the communicator of all ranks. If `sharing` is
-/// possible, or there is an id, the ranks need no store. `interrupted` may end the join early (runtime::Job).
+/// possible, or there is an id, the ranks need no store. `interrupted` is that of runtime::Job.
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry,
                                                runtime::Sharing& sharing, const UniqueId& id,
                                                const runtime::Interrupted& interrupted = {});

@@ -22,8 +22,8 @@ struct Row {
   double payload;
 };
 
-/// Reads a time in microseconds. Long ones have a unit, with a digit behind the point of milliseconds or two behind
-/// that of seconds.
+/// Reads a time as microseconds. Without a unit it has microseconds. With "ms" it has one digit after the point, and
+/// with "s" two.
 double microseconds_of(const std::string& text) {
   if (text.ends_with("ms")) return 1e3 * std::stod(text);
   return text.ends_with("s") ? 1e6 * std::stod(text) : std::stod(text);

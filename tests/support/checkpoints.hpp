@@ -6,7 +6,7 @@
 namespace lacuna::test {
 
 /// Does the folder of a method hold a checkpoint? Old ones are removed, so a certain one may be gone when a test looks.
-/// A manifest that is still being written has another ending.
+/// The name of a manifest that is still being written ends with .tmp.
 inline bool holds_a_set(const std::filesystem::path& sets) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(sets, none)) {

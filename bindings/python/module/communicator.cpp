@@ -57,7 +57,11 @@ nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<
   options.interrupted = has_signal;
   lacuna_communicator* joined = nullptr;
   const lacuna_status status = without_lock([&] { return lacuna_join(&options, &joined); });
-  if (PyErr_Occurred()) throw nb::python_error();
+  if (PyErr_Occurred()) {  // perhaps just when the last rank came
+    nb::python_error raised;
+    if (joined) free_handle(joined);
+    throw raised;
+  }
   check(status);
   return given(joined);
 }

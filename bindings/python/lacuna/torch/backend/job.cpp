@@ -41,9 +41,13 @@ std::int32_t has_signal(void*) {
   return PyErr_CheckSignals();
 }
 
-void raise_what_a_handler_raised() {
+/// Raises what a handler of a signal has raised. The job is left then, in case the last rank came just before.
+void raise_what_a_handler_raised(lacuna_communicator* joined) {
   const pybind11::gil_scoped_acquire gil;
-  if (PyErr_Occurred()) throw pybind11::error_already_set();
+  if (!PyErr_Occurred()) return;
+  pybind11::error_already_set raised;
+  lacuna_communicator_free(joined);
+  throw raised;
 }
 
 }  // namespace
@@ -58,7 +62,7 @@ Job::Job(c10d::Store& store, int rank, int size, std::chrono::milliseconds timeo
   options.interrupted = has_signal;
   lacuna_communicator* joined = nullptr;
   const lacuna_status status = lacuna_join(&options, &joined);
-  raise_what_a_handler_raised();
+  raise_what_a_handler_raised(joined);
   check(status);
   communicator_ = joined;
   if (rank == 0) store.deleteKey(id_key);  // all have read it; a later group may use the same store
