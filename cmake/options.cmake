@@ -4,6 +4,7 @@ include(CheckCXXCompilerFlag)
 
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(LACUNA_KOKKOS "Build the library that runs the kernels by Kokkos too (LACUNA_KERNELS=kokkos)" OFF)
+option(LACUNA_CUDA "Build the library that computes on CUDA devices; it needs a Kokkos with CUDA (Kokkos_ROOT)" OFF)
 option(LACUNA_PYTHON "Build the package for Python" OFF)
 option(LACUNA_WERROR "Treat warnings as errors" OFF)
 set(LACUNA_ARCH "" CACHE STRING "Value of -march for all but the loops that are built for several instruction sets; empty for the compiler's default")

@@ -1,13 +1,12 @@
 #include "kernels/backend.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
-#include <filesystem>
 
 #include "kernels/entry.hpp"
+#include "kernels/libraries.hpp"
 #include "kernels/processor.hpp"
 #include "kernels/space_backend.hpp"
 
@@ -29,41 +28,17 @@ namespace {
 
 constinit const SpaceBackend baseline;
 
-/// The mode in which a library is loaded. The application sees none of its symbols. The library of the Kokkos backend
-/// finds its own Kokkos before that of the application, except in a build with sanitizers, which must see all symbols
-/// first.
-int binding_of([[maybe_unused]] std::string_view name) {
-#ifdef LACUNA_SANITIZED
-  return RTLD_NOW | RTLD_LOCAL;
-#else
-  return RTLD_NOW | RTLD_LOCAL | (name == kokkos_name ? RTLD_DEEPBIND : 0);
-#endif
-}
-
 std::string library_of(std::string_view name) {
   return name == kokkos_name ? "liblacuna_kokkos.so" : fmt::format("liblacuna_kernels_{}.so", name);
-}
-
-/// The path of the library, which must lie beside the one that holds this function. Empty if there is none. A library
-/// elsewhere would belong to another version of lacuna.
-std::filesystem::path path_of(std::string_view name) {
-  Dl_info here{};
-  if (::dladdr(&baseline, &here) == 0) return {};
-  std::error_code none;
-  for (const auto& core : {std::filesystem::path(here.dli_fname), std::filesystem::canonical(here.dli_fname, none)}) {
-    auto beside = core.parent_path() / library_of(name);
-    if (std::filesystem::exists(beside, none)) return beside;
-  }
-  return {};
 }
 
 /// Says why this processor, or this installation, has no such kernels. Empty if it may have them.
 std::string problem_of(std::string_view name) {
   if (name == best_name || name == baseline_name) return {};
   if (name != kokkos_name && !runs(this_processor(), name)) return "this processor does not run them";
-  if (!path_of(name).empty()) return {};
-  return fmt::format("{} does not lie beside the core{}", library_of(name),
-                     name == kokkos_name ? " (it is built with LACUNA_KOKKOS=ON)" : "");
+  const std::string missing = problem_of_library(library_of(name));
+  if (missing.empty() || name != kokkos_name) return missing;
+  return missing + " (it is built with LACUNA_KOKKOS=ON)";
 }
 
 /// Loads the library of these kernels, which stays loaded, and asks it for its backend. It asks each time, because an
@@ -78,14 +53,10 @@ Result<const Backend*> open(std::string_view name) {
                   fmt::format("no kernels by {}: {}; allowed here: {}", name, why, fmt::join(allowed, ", ")));
   };
   if (const std::string problem = problem_of(name); !problem.empty()) return missing(problem);
-  void* library = ::dlopen(path_of(name).c_str(), binding_of(name));
-  if (library == nullptr) {
-    const char* error = ::dlerror();
-    return missing(error != nullptr ? error : "their library can't be loaded");
-  }
-  const auto entry = reinterpret_cast<BackendEntry*>(::dlsym(library, backend_entry_name));
-  if (entry == nullptr) return missing(fmt::format("{} belongs to another version of lacuna", library_of(name)));
-  const OpenedBackend opened = entry(LACUNA_VERSION, MemoryKind::Host);
+  const auto found = load_library(library_of(name), backend_entry_name, name == kokkos_name);
+  if (!found) return missing(found.status().message());
+  const auto entry = reinterpret_cast<BackendEntry*>(*found);
+  const OpenedBackend opened = entry(LACUNA_VERSION);
   if (opened.backend == nullptr) return missing(fmt::format("{}: {}", library_of(name), opened.problem));
   return opened.backend;
 }

@@ -299,11 +299,11 @@ class Backend {
   virtual void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
                                 ProductUse does, Target to) const = 0;
   /// Makes so many vectors of a factor orthonormal, in their order (modified Gram-Schmidt). A vector that is nearly a
-  /// combination of those before it becomes 0.
-  virtual void orthonormalize(std::size_t vectors, Target factor) const = 0;
+  /// combination of those before it becomes 0. `sums` has room for 3 sums, as it has for draw_missing().
+  virtual void orthonormalize(std::size_t vectors, Target factor, double* sums) const = 0;
   /// Draws those of the vectors of a factor that are 0 or have an infinity or a NaN. Their elements become numbers
   /// between -1 and 1.
-  virtual void draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const = 0;
+  virtual void draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const = 0;
 
   // These work on sketches (kernels/sketches.hpp). A map has a bit for each block of an array, and its bits beyond the
   // last block count as 0. There are at most 2^32 - 1 blocks. Maps are control tables or data.

@@ -15,31 +15,94 @@ KOKKOS_INLINE_FUNCTION Cell cell_of(T value) {
   }
 }
 
-/// Backend::sketch. A team writes one row. One thread adds, so that the sums have the same bits everywhere.
+/// Buckets of a row, from `begin` on.
+struct BucketRange {
+  std::size_t begin, end;
+
+  /// The part with number `i` of so many parts.
+  KOKKOS_INLINE_FUNCTION BucketRange part(std::size_t i, std::size_t parts) const {
+    const std::size_t length = end - begin;
+    return {begin + length * i / parts, begin + length * (i + 1) / parts};
+  }
+  KOKKOS_INLINE_FUNCTION bool has(std::size_t bucket) const { return begin <= bucket && bucket < end; }
+};
+
+/// Backend::sketch. A team writes some buckets of one row. A cell belongs to one thread, which adds the blocks in
+/// order, so that the sums have the same bits everywhere.
 template <class T, class Cell>
 struct SketchRow {
+  static constexpr std::size_t words_at_once = 256;
+  static constexpr std::size_t scratch_bytes = words_at_once * sizeof(std::uint64_t);
+
   SketchShape shape;
   RowHashes hashes;
   const std::byte* from;
   BlockMap map;
   std::byte* table;
+  std::size_t teams;  ///< of each row
 
   KOKKOS_FUNCTION void operator()(const Space::Team& team) const {
-    const std::size_t cells = shape.buckets * shape.block, row = team.number();
-    std::byte* const to = table + row * cells * sizeof(Cell);
-    team.each(cells, [&](std::size_t i) { store<Cell>(to, i, Cell{}); });
+    const std::size_t row = team.number() / teams;
+    const BucketRange own = BucketRange{0, shape.buckets}.part(team.number() % teams, teams);
+    std::byte* const to = table + row * shape.buckets * shape.block * sizeof(Cell);
+    team.each((own.end - own.begin) * shape.block,
+              [&](std::size_t i) { store<Cell>(to, own.begin * shape.block + i, Cell{}); });
     team.barrier();
-    team.once([&] { map.for_each_block([&](std::size_t b) { add(hashes.rows[row], b, to); }); });
+    if constexpr (Space::team_threads == 1) {
+      map.for_each_block([&](std::size_t b) { add(hashes.rows[row], b, own, 0, to); });
+    } else {
+      add_together(team, hashes.rows[row], own, to);
+    }
   }
 
-  KOKKOS_INLINE_FUNCTION void add(const RowHash& hash, std::size_t b, std::byte* to) const {
+  /// Finds out which blocks belong to the team's buckets, with a thread for each word of the map. Then each thread adds
+  /// those of its own cells.
+  KOKKOS_INLINE_FUNCTION void add_together(const Space::Team& team, const RowHash& hash, const BucketRange& own,
+                                           std::byte* to) const {
+    auto* const words = team.scratch<std::uint64_t>();
+    for (std::size_t first = 0; first < map.words; first += words_at_once) {
+      const std::size_t count = map.words - first < words_at_once ? map.words - first : words_at_once;
+      team.each(count, [&](std::size_t i) { words[i] = among(own, hash, first + i); });
+      team.barrier();
+      team.each(parts() * lane_step(), [&](std::size_t thread) {
+        const BucketRange mine = own.part(thread / lane_step(), parts());
+        for (std::size_t i = 0; i < count; ++i) {
+          for_each_one(words[i], first + i, [&](std::size_t b) { add(hash, b, mine, thread % lane_step(), to); });
+        }
+      });
+      team.barrier();
+    }
+  }
+
+  /// The blocks of a word that belong to some buckets.
+  KOKKOS_INLINE_FUNCTION std::uint64_t among(const BucketRange& buckets, const RowHash& hash, std::size_t w) const {
+    std::uint64_t kept = 0;
+    for_each_one(map.word(w), w, [&](std::size_t b) {
+      const bool is_there = buckets.has(hash.bucket(mixed(static_cast<std::uint32_t>(b)), shape.buckets));
+      kept |= std::uint64_t{is_there ? 1u : 0u} << b % word_bits;
+    });
+    return kept;
+  }
+
+  /// So many threads share the lanes of a bucket.
+  KOKKOS_INLINE_FUNCTION std::size_t lane_step() const {
+    return shape.block < Space::team_threads ? shape.block : Space::team_threads;
+  }
+  /// Into so many parts the buckets of a team are cut.
+  KOKKOS_INLINE_FUNCTION std::size_t parts() const { return Space::team_threads / lane_step(); }
+
+  /// Adds a block, unless its bucket is none of these: the lane `first` and every lane_step()-th one from there on.
+  KOKKOS_INLINE_FUNCTION void add(const RowHash& hash, std::size_t b, const BucketRange& buckets, std::size_t first,
+                                  std::byte* to) const {
     const std::uint32_t x = mixed(static_cast<std::uint32_t>(b));
-    const std::size_t first = hash.bucket(x, shape.buckets) * shape.block;
-    const std::size_t begin = map.grid.begin(b), length = map.grid.size(b);
+    const std::size_t bucket = hash.bucket(x, shape.buckets);
+    if (!buckets.has(bucket)) return;
+    const std::size_t cells = bucket * shape.block, begin = map.grid.begin(b), length = map.grid.size(b);
+    const std::size_t step = Space::team_threads == 1 ? 1 : lane_step();
     const Cell sign = hash.is_negative(x) ? static_cast<Cell>(-1) : static_cast<Cell>(1);
-    for (std::size_t lane = 0; lane < length; ++lane) {
+    for (std::size_t lane = first; lane < length; lane += step) {
       const Cell value = sign * cell_of<Cell>(load<T>(from, begin + lane));
-      store<Cell>(to, first + lane, load<Cell>(to, first + lane) + value);
+      store<Cell>(to, cells + lane, load<Cell>(to, cells + lane) + value);
     }
   }
 };
@@ -123,7 +186,10 @@ void SpaceBackend::sketch(const SketchShape& shape, Source from, const std::byte
   const BlockMap of(map, from.count, shape.block);
   with_element(from.dtype, [&]<class T>(Element<T>) {
     const auto run = [&]<class Cell>(Cell) {
-      Space::for_teams(shape.rows, 0, SketchRow<T, Cell>{shape, RowHashes(shape.seed), from.data, of, table.data});
+      using Kernel = SketchRow<T, Cell>;
+      const std::size_t teams = shape.buckets < Space::teams_at_once ? shape.buckets : Space::teams_at_once;
+      Space::for_teams(shape.rows * teams, Kernel::scratch_bytes,
+                       Kernel{shape, RowHashes(shape.seed), from.data, of, table.data, teams});
     };
     if constexpr (is_integer_element<T>) {
       run(std::uint64_t{});

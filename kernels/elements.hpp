@@ -14,17 +14,35 @@
 /// The type of the elements of each Dtype, and how elements are read, written and computed with.
 namespace lacuna::kernels {
 
+#ifdef LACUNA_KERNELS_ON_DEVICE
+/// Copies an element. A device reads or writes it by one instruction if its address suits the type, which the compiler
+/// does not know; else by one for each byte.
+template <class T>
+KOKKOS_INLINE_FUNCTION void copy_element(void* to, const void* from, const std::byte* array) {
+  if (reinterpret_cast<std::uintptr_t>(array) % alignof(T) == 0) {
+    memcpy(__builtin_assume_aligned(to, alignof(T)), __builtin_assume_aligned(from, alignof(T)), sizeof(T));
+  } else {
+    memcpy(to, from, sizeof(T));
+  }
+}
+#else
+template <class T>
+void copy_element(void* to, const void* from, const std::byte* /*array*/) {
+  memcpy(to, from, sizeof(T));
+}
+#endif
+
 /// Element i of an array of T that may lie at any address.
 template <class T>
 KOKKOS_INLINE_FUNCTION T load(const std::byte* array, std::size_t i) {
   T value;
-  memcpy(&value, array + i * sizeof(T), sizeof(T));
+  copy_element<T>(&value, array + i * sizeof(T), array);
   return value;
 }
 
 template <class T>
 KOKKOS_INLINE_FUNCTION void store(std::byte* array, std::size_t i, T value) {
-  memcpy(array + i * sizeof(T), &value, sizeof(T));
+  copy_element<T>(array + i * sizeof(T), &value, array);
 }
 
 template <class T>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "kernels/backend.hpp"
-#include "runtime/values/call.hpp"
 
 namespace lacuna::kernels {
 
@@ -11,10 +10,10 @@ struct OpenedBackend {
   const char* problem = nullptr;  ///< says in a few words why there is no backend
 };
 
-/// The one function that each library of kernels exports. The core asks it for the backend that computes on memory of
-/// this kind, and says which version the core has. The library of the Kokkos backend initialises Kokkos if nobody has
-/// done so. Thread rule: any thread.
-using BackendEntry = OpenedBackend(const char* core_version, MemoryKind memory);
+/// The one function that each library of kernels for the host exports. The core asks it for its backend, and says which
+/// version the core has. The library of the Kokkos backend initialises Kokkos if nobody has done so. Thread rule: any
+/// thread.
+using BackendEntry = OpenedBackend(const char* core_version);
 inline constexpr const char* backend_entry_name = "lacuna_kernels";
 
 }  // namespace lacuna::kernels

@@ -53,6 +53,10 @@ struct HostSpace {
   /// How many elements one call of a body should take: many if the calls follow one another, few if they run at the
   /// same time. It is a multiple of 8 and at most 2048.
   static constexpr std::size_t stretch = 256;
+  /// How many threads a team has, and how many teams may run at the same time.
+  static constexpr std::size_t team_threads = 1, teams_at_once = 1;
+  /// More teams than this are not worth what each of them does once.
+  static constexpr std::size_t most_teams = 256;
 
   /// How many elements of an array fit into a cache, so that several passes over them are cheap.
   static constexpr std::size_t elements_in_cache = 32 * 1024;

@@ -15,8 +15,7 @@ std::string_view SpaceBackend::name() const { return LACUNA_INSTRUCTION_SET; }
 
 }  // namespace lacuna::kernels
 
-lacuna::kernels::OpenedBackend lacuna_kernels(const char* core_version, lacuna::MemoryKind memory) {
+lacuna::kernels::OpenedBackend lacuna_kernels(const char* core_version) {
   if (std::string_view(core_version) != LACUNA_VERSION) return {.problem = "it belongs to lacuna " LACUNA_VERSION};
-  if (memory != lacuna::MemoryKind::Host) return {.problem = "its kernels compute on memory of the host only"};
   return {.backend = &lacuna::kernels::on_host};
 }

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/backend.hpp"
+#include "kernels/bits.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/space.hpp"
@@ -69,11 +71,11 @@ KOKKOS_INLINE_FUNCTION std::size_t stretch_length(std::size_t first, std::size_t
 /// The few elements of a stretch that pass a test. A loop that vectorises tests all of them, and writes a byte for
 /// each. Eight bytes are a word. The words that are not zero are then listed without a branch, which no processor could
 /// predict.
-class Hits {
+class FlaggedHits {
  public:
   /// Calls test(i) for i in [0, count). `count` is at most a stretch.
   template <class Test>
-  KOKKOS_INLINE_FUNCTION Hits(std::size_t count, const Test& test) {
+  KOKKOS_INLINE_FUNCTION FlaggedHits(std::size_t count, const Test& test) {
     for (std::size_t i = 0; i < count; ++i) flags_[i] = static_cast<std::uint8_t>(test(i));
     const std::size_t words = (count + 7) / 8;
     for (std::size_t i = count; i < 8 * words; ++i) flags_[i] = 0;
@@ -83,8 +85,8 @@ class Hits {
     }
   }
 
-  /// How many words have a hit.
-  KOKKOS_INLINE_FUNCTION std::size_t words() const { return words_; }
+  /// Are there so many hits that a loop over the whole stretch is faster than each()?
+  KOKKOS_INLINE_FUNCTION bool are_many(std::size_t count) const { return 8 * words_ > count / 4 * 3; }
 
   /// Calls visit(i) for each hit, in order.
   template <class Visit>
@@ -115,5 +117,26 @@ class Hits {
   std::uint8_t listed_[stretch / 8];
   std::size_t words_ = 0;
 };
+
+/// The same for the short stretches of a device, with a bit for each element.
+class BitHits {
+ public:
+  template <class Test>
+  KOKKOS_INLINE_FUNCTION BitHits(std::size_t count, const Test& test) {
+    for (std::size_t i = 0; i < stretch; ++i) {
+      if (i < count && test(i)) hits_ |= std::uint64_t{1} << i;
+    }
+  }
+  KOKKOS_INLINE_FUNCTION bool are_many(std::size_t /*count*/) const { return false; }
+  template <class Visit>
+  KOKKOS_INLINE_FUNCTION void each(const Visit& visit) const {
+    for_each_one(hits_, 0, visit);
+  }
+
+ private:
+  std::uint64_t hits_ = 0;
+};
+
+using Hits = std::conditional_t<stretch <= 64, BitHits, FlaggedHits>;
 
 }  // namespace lacuna::kernels

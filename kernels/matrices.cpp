@@ -123,27 +123,47 @@ struct DotKernel {
   }
 };
 
-/// to[i] = factor * to[i] - share * from[i]
+/// to[i] -= *share * from[i]
 template <class T>
-struct CombineKernel {
-  double factor, share;
+struct SubtractKernel {
+  const double* share;
   std::byte* to;
   const std::byte* from;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    const double value = factor * static_cast<double>(load<T>(to, i)) - share * static_cast<double>(load<T>(from, i));
+    const double value = static_cast<double>(load<T>(to, i)) - *share * static_cast<double>(load<T>(from, i));
     store<T>(to, i, static_cast<T>(value));
   }
 };
 
-/// A random number in (-1, 1), with a fraction of 24 bits at most.
+/// Makes a vector 1 long. What is left of a vector that is a combination of others is rounding error. It becomes 0, and
+/// so does a vector without a length.
+template <class T>
+struct NormKernel {
+  const double* before;  ///< the square of its length before the others' shares were taken away
+  const double* after;
+  std::byte* to;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    constexpr double least = sizeof(T) == 4 ? 1e-10 : 1e-24;
+    const double square = *after;
+    const bool is_lost = is_finite(square) && !(square > least * *before && square > 0);
+    store<T>(to, i, is_lost ? T{} : static_cast<T>(1 / std::sqrt(square) * static_cast<double>(load<T>(to, i))));
+  }
+
+  KOKKOS_INLINE_FUNCTION static bool is_finite(double number) { return number - number == 0; }
+};
+
+/// A random number in (-1, 1), with a fraction of 24 bits at most, if the vector has no length.
 template <class T>
 struct DrawKernel {
   RandomStream random;
   std::size_t vector;
+  const double* square;  ///< of the vector's length
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    if (*square > 0 && NormKernel<T>::is_finite(*square)) return;
     const std::array words =
         philox({static_cast<std::uint32_t>(random.draw), static_cast<std::uint32_t>(random.draw >> 32),
                 static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(vector)},
@@ -154,28 +174,23 @@ struct DrawKernel {
 };
 
 template <class T>
-double dot(const std::byte* a, const std::byte* b, std::size_t count) {
-  double sum = 0;
-  Space::reduce(stretches_of(count), DotKernel<T>{a, b, count}, &sum);
-  return sum;
+void dot(const std::byte* a, const std::byte* b, std::size_t count, double* sum) {
+  Space::reduce(stretches_of(count), DotKernel<T>{a, b, count}, sum);
 }
 
-/// Makes a vector orthogonal to those before it, and 1 long. What is left of a vector that is a combination of these is
-/// rounding error. It becomes 0, and so does a vector without a length.
+/// Makes vector k orthogonal to those before it, and 1 long.
 template <class T>
-void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k) {
+void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k, double* sums) {
+  double *const before = &sums[0], *const share = &sums[1], *const after = &sums[2];
   std::byte* const own = vectors + k * length * sizeof(T);
-  const double before = dot<T>(own, own, length);
+  dot<T>(own, own, length, before);
   for (std::size_t l = 0; l < k; ++l) {
     const std::byte* const other = vectors + l * length * sizeof(T);
-    Space::for_each(length, CombineKernel<T>{1, dot<T>(own, other, length), own, other});
+    dot<T>(own, other, length, share);
+    Space::for_each(length, SubtractKernel<T>{share, own, other});
   }
-  const double after = dot<T>(own, own, length);
-  constexpr double least = sizeof(T) == 4 ? 1e-10 : 1e-24;
-  const bool is_left = std::isfinite(after) && after > least * before && after > 0;
-  const bool is_lost = std::isfinite(after) && !is_left;
-  if (is_lost) return Space::for_each(length, CombineKernel<T>{0, 0, own, own});
-  Space::for_each(length, CombineKernel<T>{1 / std::sqrt(after), 0, own, own});
+  dot<T>(own, own, length, after);
+  Space::for_each(length, NormKernel<T>{before, after, own});
 }
 
 template <class Visit>
@@ -211,22 +226,21 @@ void SpaceBackend::multiply_factors(const MatrixShape& shape, const std::byte* l
   });
 }
 
-void SpaceBackend::orthonormalize(std::size_t vectors, Target factor) const {
+void SpaceBackend::orthonormalize(std::size_t vectors, Target factor, double* sums) const {
   with_number(factor.dtype, [&]<class T>(Element<T>) {
     for (std::size_t k = 0; k < vectors; ++k) {
-      kernels::orthonormalize<T>(factor.data, factor.count / vectors, k);
+      kernels::orthonormalize<T>(factor.data, factor.count / vectors, k, sums);
     }
   });
 }
 
-void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const {
+void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const {
   with_number(factor.dtype, [&]<class T>(Element<T>) {
     const std::size_t length = factor.count / vectors;
     for (std::size_t k = 0; k < vectors; ++k) {
       std::byte* const own = factor.data + k * length * sizeof(T);
-      const double squares = dot<T>(own, own, length);
-      if (squares > 0 && std::isfinite(squares)) continue;
-      Space::for_each(length, DrawKernel<T>{random, k, own});
+      dot<T>(own, own, length, sums);
+      Space::for_each(length, DrawKernel<T>{random, k, sums, own});
     }
   });
 }

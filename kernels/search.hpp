@@ -95,9 +95,9 @@ struct PassKernel {
   std::uint32_t* counts;
 
   /// The number of elements for one team. They are many, because a team clears its bins and adds them up. In a large
-  /// array they are 1/256 of it.
+  /// array there are Space::most_teams of them.
   KOKKOS_INLINE_FUNCTION static constexpr std::size_t share(std::size_t count) {
-    const std::size_t least = 65536, even = (count + 255) / 256;
+    const std::size_t least = 65536, even = (count + Space::most_teams - 1) / Space::most_teams;
     return stretches_of(even < least ? least : even) * stretch;
   }
 
@@ -129,7 +129,7 @@ struct PassKernel {
     const Magnitudes<T> magnitudes = from;
     const Bits low = static_cast<Bits>(by.low), span = static_cast<Bits>(by.span);
     const Hits hits(length, [=](std::size_t j) { return static_cast<Bits>(magnitudes[first + j] - low) < span; });
-    if (8 * hits.words() > length / 4 * 3) {
+    if (hits.are_many(length)) {
       count_all(by, first, length, local);
     } else {
       hits.each([=](std::size_t j) {

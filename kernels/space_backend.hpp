@@ -4,9 +4,6 @@
 #include "kernels/space.hpp"
 
 namespace lacuna::kernels {
-#ifdef LACUNA_KERNELS_ON_DEVICE
-inline namespace on_device {  // the library of the Kokkos backend also has one for the host
-#endif
 
 /// The kernels, computed by the loops of Space. Each file that includes this defines a few of the functions, and
 /// nothing else that other files see. The core compiles these files, and so does each library of kernels, for an
@@ -78,8 +75,8 @@ class SpaceBackend final : public Backend {
                         std::byte* right) const override;
   void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right, ProductUse does,
                         Target to) const override;
-  void orthonormalize(std::size_t vectors, Target factor) const override;
-  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const override;
+  void orthonormalize(std::size_t vectors, Target factor, double* sums) const override;
+  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const override;
 
   void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
   void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;
@@ -87,7 +84,4 @@ class SpaceBackend final : public Backend {
                    Peeled* peeled) const override;
 };
 
-#ifdef LACUNA_KERNELS_ON_DEVICE
-}  // namespace on_device
-#endif
 }  // namespace lacuna::kernels

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 
 #include "algorithms/blocks/rows.hpp"
 #include "kernels/elements.hpp"
@@ -7,8 +8,19 @@ namespace lacuna::block {
 namespace {
 
 std::size_t bytes_from_ranks(const PartView& part) { return static_cast<std::size_t>(part.size) * bytes_of_row(part); }
+
+/// A set of one block, and a set of none. They lie in a table, because a device does not reach a program's constants.
+struct Sets {
+  std::uint32_t one_ranks[2] = {0, 1}, no_ranks[2] = {0, 0};
+  std::uint64_t one_map = 1, no_map = 0;
+
+  kernels::BlockSet one() const { return {reinterpret_cast<const std::byte*>(&one_map), one_ranks}; }
+  kernels::BlockSet none() const { return {reinterpret_cast<const std::byte*>(&no_map), no_ranks}; }
+};
+
 std::size_t bytes_of_sources(const PartView& part) {
-  return static_cast<std::size_t>(part.size) * stream_arguments_of(part).columns * sizeof(kernels::BlockSource);
+  const std::size_t sources = static_cast<std::size_t>(part.size) * stream_arguments_of(part).columns;
+  return sizeof(Sets) + sources * sizeof(kernels::BlockSource);
 }
 
 constexpr BufferInfo blocks_from_ranks = {.element = Dtype::U8, .capacity = bytes_from_ranks};
@@ -43,11 +55,6 @@ struct ExpectAnswers {
   }
 };
 
-// A set of one block, and of none.
-constexpr std::byte one_block_map[] = {std::byte{1}}, no_block_map[] = {std::byte{0}};
-constexpr std::uint32_t one_block_ranks[] = {0, 1}, no_block_ranks[] = {0, 0};
-constexpr kernels::BlockSet one_block = {one_block_map, one_block_ranks}, no_block = {no_block_map, no_block_ranks};
-
 /// Reduces the blocks that were asked for in the order of the ranks, and finds the rows that come next.
 struct ReduceRow {
   static constexpr std::string_view name = "reduce blocks";
@@ -61,19 +68,20 @@ struct ReduceRow {
     const Stopwatch watch(call, measure::reduce_time);
     const PartView& part = call.part;
     const Slot slot(part, slots);
-    auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data);
+    const Sets& sets = *new (sources->data) Sets();
+    auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data + sizeof(Sets));
     const std::size_t ranks = terms_of(part);
-    std::fill_n(all, slot.columns() * ranks, kernels::BlockSource{.set = no_block});
-    take_own(part, slot, all);
+    std::fill_n(all, slot.columns() * ranks, kernels::BlockSource{.set = sets.none()});
+    take_own(part, slot, sets, all);
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (Status read = take(call, slot, i, all); !read) return read;
+      if (Status read = take(call, slot, i, sets, all); !read) return read;
     }
     auto* const numbers = reinterpret_cast<std::uint32_t*>(pointers->data);
     std::size_t live = 0, at = slot.live() * number_bytes;
     for (std::uint32_t column = 0; column < slot.columns(); ++column) {
       if (slot.asked(column) == no_row) continue;
       const Stretch block = slot.block(column);
-      reduce(call, {all + column * ranks, ranks}, block.count, result->data + at);
+      reduce(call, {all + column * ranks, ranks}, block.count, sets, result->data + at);
       at += block.count * size_of(part.call.dtype);
       numbers[live++] = slot.least_next(column);
       forget_own(call, slot, column);
@@ -86,10 +94,10 @@ struct ReduceRow {
   static std::size_t terms_of(const PartView& part) { return static_cast<std::size_t>(roles_of(part).terms()); }
 
   /// Takes the own blocks.
-  void take_own(const PartView& part, const Slot& slot, kernels::BlockSource* all) const {
+  void take_own(const PartView& part, const Slot& slot, const Sets& sets, kernels::BlockSource* all) const {
     each_answered(slot, part.position, [&](std::uint32_t column) {
       const std::size_t i = column * terms_of(part) + static_cast<std::size_t>(part.position);
-      all[i] = {.set = one_block, .data = element(data.of(0), slot.block(column).offset)};
+      all[i] = {.set = sets.one(), .data = element(data.of(0), slot.block(column).offset)};
     });
     each_answered(slot, part.position, [&](std::uint32_t column) {
       slot.next(column, part.position) = slot.next_own(column, slot.asked(column) + 1);
@@ -97,7 +105,8 @@ struct ReduceRow {
   }
 
   /// Takes the blocks of answer number i.
-  Status take(const KernelCall& call, const Slot& slot, std::size_t i, kernels::BlockSource* all) const {
+  Status take(const KernelCall& call, const Slot& slot, std::size_t i, const Sets& sets,
+              kernels::BlockSource* all) const {
     const PartView& part = call.part;
     const Rank rank = sender_at(part, i);
     const Extent& answer = answers[i];
@@ -109,7 +118,7 @@ struct ReduceRow {
     for (std::size_t n = 0; n < answered; ++n) {
       const std::uint32_t column = columns[n];
       if (!follows(slot, column, slot.asked(column), numbers[n])) return refuse_row(rank, numbers[n]);
-      all[column * terms_of(part) + static_cast<std::size_t>(rank)] = {.set = one_block, .data = answer.data + at};
+      all[column * terms_of(part) + static_cast<std::size_t>(rank)] = {.set = sets.one(), .data = answer.data + at};
       at += slot.block(column).count * size_of(part.call.dtype);
       slot.next(column, rank) = numbers[n];
     }
@@ -117,12 +126,12 @@ struct ReduceRow {
   }
 
   static void reduce(const KernelCall& call, std::span<const kernels::BlockSource> from, std::size_t count,
-                     std::byte* to) {
+                     const Sets& sets, std::byte* to) {
     call.backend.reduce_blocks(from, {.reduction = call.part.call.reduction,
                                       .scale = scale_of(call.part),
                                       .dtype = call.part.call.dtype,
                                       .grid = {.elements = count, .length = count},
-                                      .result = one_block,
+                                      .result = sets.one(),
                                       .out = to});
   }
 

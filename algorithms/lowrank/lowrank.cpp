@@ -11,20 +11,22 @@ namespace {
 kernels::MatrixShape shape_of(const PartView& part) { return factoring::shape_of(options_of(part.call), part.count); }
 std::size_t left_elements(const PartView& part) { return shape_of(part).rank * shape_of(part).rows(); }
 std::size_t right_elements(const PartView& part) { return shape_of(part).rank * shape_of(part).columns; }
+std::size_t three(const PartView&) { return 3; }
 
 kernels::Source source(const Extent& from) { return {from.dtype, from.data, from.count}; }
 kernels::Target target(const Extent& to) { return {to.dtype, to.data, to.count}; }
+double* sums_at(const Extent& to) { return reinterpret_cast<double*>(to.data); }
 
 /// Draws vectors of the right factor where there are none: in the first run, and where the last sum had fewer.
 struct DrawMissing {
   static constexpr std::string_view name = "draw missing";
-  Write right;
+  Write right, sums;
 
   Status operator()(const KernelCall& call) const {
     const Sampler& sampler = call.part.call.options.state->sampler;
     const kernels::RandomStream random{.key = Digest().add(sampler.seed).add(sampler.key).value(),
                                        .draw = call.part.state_run};
-    call.backend.draw_missing(shape_of(call.part).rank, random, target(*right));
+    call.backend.draw_missing(shape_of(call.part).rank, random, target(*right), sums_at(*sums));
     return {};
   }
 };
@@ -43,11 +45,11 @@ struct MultiplyByRight {
 
 struct Orthonormalize {
   static constexpr std::string_view name = "orthonormalize";
-  Write left;
+  Write left, sums;
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::orthonormalize_time);
-    call.backend.orthonormalize(shape_of(call.part).rank, target(*left));
+    call.backend.orthonormalize(shape_of(call.part).rank, target(*left), sums_at(*sums));
     return {};
   }
 };
@@ -113,10 +115,11 @@ void build(GraphBuilder& g) {
   const Region right =
       g.buffer({.role = Role::State, .capacity = right_elements, .name = right_factor_array, .own = false});
   const Region left = g.buffer({.capacity = left_elements}), own_right = g.buffer({.capacity = right_elements});
-  g.kernel(DrawMissing{.right = right});
+  const Region sums = g.buffer({.element = Dtype::F64, .capacity = three});
+  g.kernel(DrawMissing{.right = right, .sums = sums});
   g.kernel(MultiplyByRight{.matrix = matrix, .right = right, .left = left});
   sum_factors(g, left, left);
-  g.kernel(Orthonormalize{.left = left});
+  g.kernel(Orthonormalize{.left = left, .sums = sums});
   g.kernel(MultiplyByLeft{.matrix = matrix, .left = left, .right = own_right});
   sum_factors(g, own_right, right);
   g.kernel(WriteProduct{.left = left, .right = right, .output = g.output()});

@@ -75,7 +75,7 @@ Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& 
   if (!given) return null_argument(name);
   if (Status valid = read(given, value); !valid) return valid;
   if (Status valid = check_dtype(value.dtype); !valid) return valid;
-  return check_range("memory", value.memory, LACUNA_MEMORY_CUDA_MANAGED);
+  return check_range("memory", value.memory, LACUNA_MEMORY_CUDA_HOST);
 }
 
 Memory memory_of(const lacuna_buffer& buffer) {
@@ -88,7 +88,15 @@ Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output) {
             fmt::format("the input is of {}, the output of {}; they must be of one dtype",
                         to_string(static_cast<Dtype>(input.dtype)), to_string(static_cast<Dtype>(output.dtype)))};
   }
-  if (input.memory == output.memory) return {};
+  if (input.memory == output.memory) {
+    if (!is_on_device(static_cast<MemoryKind>(input.memory))) return {};
+    if (input.device == output.device && input.stream == output.stream) return {};
+    return {
+        Code::InvalidArgument,
+        fmt::format("the input lies on device {}, ready after stream {}; the output on device {}, ready after stream "
+                    "{}; both must be the same",
+                    input.device, input.stream, output.device, output.stream)};
+  }
   return {Code::InvalidArgument, fmt::format("the input lies in {} memory, the output in {} memory; they must lie in "
                                              "one kind",
                                              to_string(static_cast<MemoryKind>(input.memory)),

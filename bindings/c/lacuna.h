@@ -194,11 +194,13 @@ typedef enum lacuna_collective {
   LACUNA_ALLTOALLV = 15        /**< alltoall with blocks of different lengths */
 } lacuna_collective;
 
-/** Where a buffer lies. Only host memory is served today; the others are refused with LACUNA_UNSUPPORTED. */
+/** Where a buffer lies. Data on a device are reduced there. They need liblacuna_cuda.so beside the library, and a
+ * device. A call without these is refused with LACUNA_UNSUPPORTED. All buffers of a process lie on one device. */
 typedef enum lacuna_memory_kind {
-  LACUNA_MEMORY_HOST = 0,        /**< ordinary memory */
-  LACUNA_MEMORY_CUDA = 1,        /**< memory of a CUDA device */
-  LACUNA_MEMORY_CUDA_MANAGED = 2 /**< CUDA's managed memory */
+  LACUNA_MEMORY_HOST = 0,         /**< ordinary memory */
+  LACUNA_MEMORY_CUDA = 1,         /**< memory of a CUDA device */
+  LACUNA_MEMORY_CUDA_MANAGED = 2, /**< CUDA's managed memory, which is served as memory of the device */
+  LACUNA_MEMORY_CUDA_HOST = 3     /**< pinned memory of the host, which is served as ordinary memory */
 } lacuna_memory_kind;
 
 /** A call of a higher class overtakes the others at every step and on the wire. */

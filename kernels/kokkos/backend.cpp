@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "kernels/entry.hpp"
-#include "kernels/kokkos/device.hpp"
 #include "kernels/kokkos/session.hpp"
 #include "kernels/space_backend.hpp"
 
@@ -18,15 +17,10 @@ std::string_view SpaceBackend::name() const { return Space::name(); }
 
 }  // namespace lacuna::kernels
 
-lacuna::kernels::OpenedBackend lacuna_kernels(const char* core_version, lacuna::MemoryKind memory) {
+lacuna::kernels::OpenedBackend lacuna_kernels(const char* core_version) {
   using namespace lacuna::kernels;
   if (std::string_view(core_version) != LACUNA_VERSION) return {.problem = "it belongs to lacuna " LACUNA_VERSION};
   static const Session session;
   if (const char* problem = session.problem()) return {.problem = problem};
-  if (memory == lacuna::MemoryKind::Host) return {.backend = &on_host};
-#ifdef LACUNA_KOKKOS_DEVICE
-  return {.backend = &device_backend()};
-#else
-  return {.problem = "its Kokkos has no device"};
-#endif
+  return {.backend = &on_host};
 }

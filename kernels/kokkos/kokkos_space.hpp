@@ -3,6 +3,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +25,8 @@ inline constexpr bool is_serial = false;
 /// Does it compute on memory of the host? Then a call returns once it has ended. If not, a call only enters a queue.
 template <class Execution>
 inline constexpr bool is_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
+
+inline constexpr int threads_of_device_team = 256;
 
 template <class Execution>
 using RangeOf = Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>;
@@ -119,7 +122,7 @@ template <class Execution, class Body>
 struct Teamed {
   using Team = KokkosTeam<Execution>;
   /// The threads of a team. On the host it has one, so that there are many teams, whose loops vectorise.
-  static constexpr int size = is_on_host<Execution> ? 1 : 256;
+  static constexpr int size = is_on_host<Execution> ? 1 : threads_of_device_team;
   /// The level of scratch: the fast memory of a device. On the host both levels are the same memory, but the second one
   /// may be larger.
   static constexpr int level = is_on_host<Execution> ? 1 : 0;
@@ -139,14 +142,17 @@ struct KokkosSpaceOn {
   /// A name such as "kokkos 3.4.1, Serial".
   static std::string_view name();
   static constexpr std::size_t most_scratch = HostSpace::most_scratch;
-  static constexpr std::size_t stretch = is_on_host<Execution> ? HostSpace::stretch : 64;
+  static constexpr std::size_t stretch = is_on_host<Execution> ? HostSpace::stretch : 8;
+  static constexpr std::size_t team_threads = is_on_host<Execution> ? 1 : threads_of_device_team;
+  static constexpr std::size_t teams_at_once = is_on_host<Execution> ? 1 : 128;
+  static constexpr std::size_t most_teams = is_on_host<Execution> ? HostSpace::most_teams : 1024;
   /// A single thread gains from a cache. Of many threads, each reads an element only once.
   static constexpr std::size_t elements_in_cache =
       is_serial<Execution> ? HostSpace::elements_in_cache : ~std::size_t{0};
 
   template <class Body>
   static void for_each(std::size_t count, const Body& body) {
-    const auto run = [&] { Kokkos::parallel_for(RangeOf<Execution>(0, count), body); };
+    const auto run = [&] { Kokkos::parallel_for(range(count), body); };
     if constexpr (is_serial<Execution>) {
       run();  // in no version does this touch what threads share
     } else {
@@ -156,20 +162,21 @@ struct KokkosSpaceOn {
 
   template <class T, class Body>
   static void reduce(std::size_t count, const Body& body, T* sum) {
-    turn().run([&] { Kokkos::parallel_reduce(RangeOf<Execution>(0, count), Summed<T, Body>{body}, ViewOf<T>(sum)); });
+    turn().run([&] { Kokkos::parallel_reduce(range(count), Summed<T, Body>{body}, ViewOf<T>(sum)); });
   }
 
   template <class T, class Body>
   static void scan(std::size_t count, const Body& body, T* total) {
     if (count == 0) return for_each(1, Zeroed<T>{total});
-    const RangeOf<Execution> range(0, count);
     if constexpr (is_on_host<Execution>) {
       T sum{};
-      turn().run([&] { Kokkos::parallel_scan(range, Scanned<T, Body>{body}, sum); });
+      turn().run([&] { Kokkos::parallel_scan(range(count), Scanned<T, Body>{body}, sum); });
       *total = sum;
     } else {  // calls may still read what the total will replace
-      turn().run([&] { Kokkos::parallel_scan(range, ScannedOnDevice<T, Body>{body, cell<T>(), count - 1}); });
-      for_each(1, Told<T>{cell<T>(), total});
+      turn().run([&] {
+        Kokkos::parallel_scan(range(count), ScannedOnDevice<T, Body>{body, cell<T>(), count - 1});
+        Kokkos::parallel_for(range(1), Told<T>{cell<T>(), total});
+      });
     }
   }
 
@@ -178,15 +185,37 @@ struct KokkosSpaceOn {
     using Functor = Teamed<Execution, Body>;
     if (count == 0) return;
     turn().run([&] {
-      TeamsOf<Execution> policy(static_cast<int>(count), Functor::size);
+      TeamsOf<Execution> policy(instance(), static_cast<int>(count), Functor::size);
       policy.set_scratch_size(Functor::level, Kokkos::PerTeam(static_cast<int>(scratch_bytes + Functor::alignment)));
-      Kokkos::parallel_for(policy, Functor{body, scratch_bytes});
+      Kokkos::parallel_for(light(policy), Functor{body, scratch_bytes});
     });
   }
 
   static void move(std::byte* to, const std::byte* from, std::size_t bytes);
 
+  /// Sets the instance on which all kernels run from now on. At first it is the default one.
+  static void set_instance(const Execution& instance) { new (&instance_memory()) Execution(instance); }
+
  private:
+  /// It is never destroyed, because Kokkos may have ended by then.
+  static Execution& instance_memory() {
+    alignas(Execution) static std::byte memory[sizeof(Execution)];
+    return *reinterpret_cast<Execution*>(memory);
+  }
+  static Execution instance() {
+    if constexpr (is_on_host<Execution>) {
+      return Execution();
+    } else {
+      return instance_memory();
+    }
+  }
+  /// Kokkos hands a light functor to a device with the launch. For others it waits until the last one was taken.
+  template <class Policy>
+  static auto light(const Policy& policy) {
+    return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+  }
+  static auto range(std::size_t count) { return light(RangeOf<Execution>(instance(), 0, count)); }
+
   /// Memory of the device for a total. Kernels use it one after another.
   template <class T>
   static T* cell() {
@@ -225,8 +254,7 @@ void KokkosSpaceOn<Execution>::move(std::byte* to, const std::byte* from, std::s
       const std::size_t length = bytes - done < piece ? bytes - done : piece;
       const std::size_t at = upwards ? bytes - done - length : done;
       turn().run([&] {
-        Kokkos::deep_copy(Execution(), ViewOf<std::byte*>(to + at, length),
-                          ViewOf<const std::byte*>(from + at, length));
+        Kokkos::deep_copy(instance(), ViewOf<std::byte*>(to + at, length), ViewOf<const std::byte*>(from + at, length));
       });
     }
   }

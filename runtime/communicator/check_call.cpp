@@ -191,6 +191,12 @@ Status check_reduction(const Call& call) {
     return {Code::InvalidArgument,
             fmt::format("{} has no {}; it takes {}", traits.name, to_string(call.reduction), reductions_of(call))};
   }
+  if (call.reduction == Reduction::Own && is_on_device(call.memory.kind)) {
+    return {Code::Unsupported,
+            fmt::format("{} of a reduction of the program: its function computes in the host's memory, and the buffers "
+                        "lie in {} memory",
+                        traits.name, to_string(call.memory.kind))};
+  }
   if (call.reduction != Reduction::Own || call.own.function) return {};
   return {Code::InvalidArgument, fmt::format("{} of a reduction of the program: its function is null", traits.name)};
 }

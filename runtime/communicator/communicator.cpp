@@ -126,9 +126,13 @@ Status Communicator::start(Run& run) {
 }
 
 Status Communicator::check(const Call& call) const {
-  if (Status viable = executor_.viable(call.memory); !viable) return viable;
   if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
-  return check_call(call, rank(), size());
+  if (Status valid = check_call(call, rank(), size()); !valid) return valid;
+  const bool reads = reads_input(call.collective, rank(), call.root);
+  const bool writes = writes_output(call.collective, rank(), call.root);
+  const std::array<const void*, 4> addresses = {reads ? call.input : nullptr, writes ? call.output : nullptr,
+                                                call.input_entries.places, call.output_entries.places};
+  return executor_.serve(call.memory, addresses);
 }
 
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
@@ -154,7 +158,7 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.root = call.root;
   run.call.input_entries = call.input_entries;
   run.call.output_entries = call.output_entries;
-  run.call.memory = call.memory;
+  run.call.memory = memory_of_engine(call.memory);
   keep_tables(run, call, rank());
   run.call.options.method = options.method;
   run.call.options.state = options.state;

@@ -147,7 +147,6 @@ Status Communicator::check_name(std::string_view what, Rank peer, int tag) const
 }
 
 Status Communicator::check(const Message& message, int tag) const {
-  if (Status viable = executor_.viable(message.memory); !viable) return viable;
   const bool sends = message.kind == RunKind::Send;
   const bool from_any = message.kind == RunKind::Receive && !is_of_exchange(message.tag) && message.peer == any_rank;
   if (Status valid = check_name(sends ? "send to" : "receive from", from_any ? 0 : message.peer, tag); !valid) {
@@ -166,7 +165,8 @@ Status Communicator::check(const Message& message, int tag) const {
     return {Code::InvalidArgument,
             fmt::format("{} of {}: the buffer is null", what, count_of(message.count, "element"))};
   }
-  return {};
+  const void* const address = message.count > 0 ? message.data : nullptr;
+  return executor_.serve(message.memory, {&address, 1});
 }
 
 Status Communicator::check(const Exchange& exchange) const {
@@ -199,7 +199,7 @@ void Communicator::fill(MessageRun& run, const Message& message) {
   run.call.input = run.call.output = message.data;
   run.call.count = message.count * size_of(message.dtype);
   run.call.dtype = Dtype::U8;
-  run.call.memory = message.memory;
+  run.call.memory = memory_of_engine(message.memory);
   run.call.options.priority = message.options.priority;
   run.call.options.deadline = message.options.deadline;
   run.call.options.notify = message.options.notify;

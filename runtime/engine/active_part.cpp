@@ -86,8 +86,13 @@ Range counted_range(const ActivePart& part, const Region& region) {
                                       count_of(count, "element"), begin, length));
 }
 
+/// Where a buffer lies. If the data lie on a device, tables lie in pinned memory, where kernels on the device and on
+/// the host reach them. What the caller gives lies where it is declared.
 MemoryKind memory_of(const ActivePart& part, const BufferInfo& info) {
-  return info.memory.value_or(part.run->call.memory.kind);
+  const MemoryKind data = part.run->call.memory.kind;
+  const MemoryKind declared = info.memory.value_or(data);
+  if (info.role == Role::Caller || data == MemoryKind::Host) return declared;
+  return declared == MemoryKind::Host ? MemoryKind::CudaHost : declared;
 }
 
 /// Returns an array of the state, and makes it first if it does not exist.
@@ -99,10 +104,7 @@ std::byte* array_of(const ActivePart& part, const BufferInfo& info, const Memory
   const Dtype dtype = info.element.value_or(call.dtype);
   const MemoryKind kind = memory_of(part, info);
   StateArray& array = call.options.state->array(info.name, dtype, count, info.own, memory.space_of(kind));
-  if (array.bytes.kind() != kind) {
-    throw std::invalid_argument(fmt::format("the state's array {} lies in {} memory, this call needs it in {} memory",
-                                            info.name, to_string(array.bytes.kind()), to_string(kind)));
-  }
+  if (array.bytes.kind() != kind) array.bytes = MemoryBlock(array.bytes, memory.space_of(kind));
   if (array.count() == count && array.dtype == dtype) return array.bytes.data();
   throw std::length_error(fmt::format("the state's array {} has {} of {}, this call needs {} of {}", info.name,
                                       count_of(array.count(), "element"), to_string(array.dtype), count,

@@ -26,6 +26,8 @@ struct StepState {
   bool all_started = false;    ///< a send: nothing is left to hand to the transport
   bool told = false;           ///< a receive whose length is unknown until its message begins to arrive
   std::uint64_t given = 0;     ///< a send: bytes that the transport has been given
+  std::uint64_t staged = 0;    ///< a send from a device: bytes that are on their way to a stage, or beyond
+  std::uint32_t stages = 0;    ///< of this send, in use
   std::uint64_t bytes = 0;     ///< of a receive, once started: its length
   std::uint64_t consumed = 0;  ///< of a receive: bytes that lie where they belong
   Arrived arrived;             ///< of a collective's receive: bytes that have come, or are being fetched

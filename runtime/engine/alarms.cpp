@@ -80,8 +80,10 @@ void Alarms::set_timer(Clock::time_point at, Clock::time_point now) {
   ::timerfd_settime(timer_.get(), 0, &from_now, nullptr);
 }
 
-void Alarms::Sleeper::sleep(int one, int other, std::chrono::milliseconds longest) {
-  std::array<pollfd, 3> fds = {{{alarms_.wake_.get(), POLLIN, 0}, {one, POLLIN, 0}, {other, POLLIN, 0}}};
+void Alarms::Sleeper::sleep(const std::array<int, 3>& descriptors, std::chrono::milliseconds longest) {
+  const auto [one, other, third] = descriptors;
+  std::array<pollfd, 4> fds = {
+      {{alarms_.wake_.get(), POLLIN, 0}, {one, POLLIN, 0}, {other, POLLIN, 0}, {third, POLLIN, 0}}};
   ::poll(fds.data(), fds.size(), static_cast<int>(longest.count()));
   if (fds[0].revents != 0) take_signals(alarms_.wake_);
 }

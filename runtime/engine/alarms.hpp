@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -57,9 +58,9 @@ class Alarms {
     ~Sleeper() { alarms_.sleepers_.fetch_sub(1); }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
-    /// Sleeps until one of the two descriptors is readable, somebody wakes this thread, or the time is over. A negative
+    /// Sleeps until one of the descriptors is readable, somebody wakes this thread, or the time is over. A negative
     /// descriptor does not count.
-    void sleep(int one, int other, std::chrono::milliseconds longest);
+    void sleep(const std::array<int, 3>& descriptors, std::chrono::milliseconds longest);
 
    private:
     Alarms& alarms_;

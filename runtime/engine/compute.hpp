@@ -14,15 +14,23 @@
 #include "runtime/values/status.hpp"
 #include "transports/transport.hpp"
 
+namespace lacuna::kernels {
+struct Event;
+}
+
 namespace lacuna::runtime {
+
+struct Stage;
 
 /// What holds bytes of a message until they lie where they belong.
 struct Holder {
-  Landing* landing = nullptr;  ///< the bytes wait in this landing
-  std::byte* slot = nullptr;   ///< the bytes were fetched into this slot
-  bool is_lent = false;        ///< the transport lends the bytes until its handler returns: a work gets a copy
-  Rank sender = 0;             ///< of lent bytes: the rank that gets credit for them
-  std::byte* copy = nullptr;   ///< of lent bytes: the copy that a work reads
+  Landing* landing = nullptr;            ///< the bytes wait in this landing
+  std::byte* slot = nullptr;             ///< the bytes were fetched into this slot
+  MemoryKind memory = MemoryKind::Host;  ///< of the slot, or of the copy
+  bool is_lent = false;                  ///< the transport lends the bytes until its handler returns
+  Rank sender = 0;                       ///< of lent bytes: the rank that gets credit for them
+  std::byte* copy = nullptr;             ///< the copy that a work reads if the bytes are lent, or out of its reach
+  Stage* stage = nullptr;                ///< of a send: the room to which the bytes go
 };
 
 /// What a step that is no kernel computes: a copy, a reduction, a clear, or the end of a receive.
@@ -43,14 +51,15 @@ void carry_out(const kernels::Backend& backend, const Computation& computation);
 struct Work {
   StepOf step;
   const kernels::Backend* backend = nullptr;  ///< carries out the computation
+  kernels::Event* after = nullptr;            ///< of a call with data on a device: it begins once this has passed
   Computation computation{};                  ///< if the step is no kernel
-  Holder holder{};                            ///< of a receive: what holds the bytes
+  Holder holder{};                            ///< of a message: what holds the bytes
   const KernelStep* kernel = nullptr;         ///< if the step is a kernel; then the members below are used too
   std::optional<PartView> part;
   std::vector<Extent> reads, writes;
   std::vector<std::uint64_t> uses, defines;
   MeasureValues measures;
-  Status status;         ///< of a kernel, once it has ended
+  Status status;         ///< once it has ended: what a kernel has found wrong, or a device
   Work* next = nullptr;  ///< the next work of the queue that holds this one
 
   std::size_t bytes() const;

@@ -14,6 +14,12 @@ namespace lacuna::runtime {
 
 void Executor::prepare(Run& run) {
   try {
+    run.flaw = nullptr;
+    try {
+      mark_ready(run);
+    } catch (const std::runtime_error&) {  // of the device
+      run.flaw = std::current_exception();
+    }
     if (run.kind == RunKind::Send) make_message_part(as_message(run));
     if (run.kind == RunKind::Collective) make_first_parts(as_collective(run));
   } catch (...) {
@@ -25,7 +31,6 @@ void Executor::prepare(Run& run) {
 /// Makes the parts that begin first. If a program or its arrays are wrong, that is told when the run begins, because it
 /// concerns all ranks.
 void Executor::make_first_parts(CollectiveRun& run) {
-  run.flaw = nullptr;
   std::size_t roots = 0;
   try {
     run.in_flight = parts_in_flight(run.plan);
@@ -51,6 +56,9 @@ void Executor::begin(Run& first) {
   serving_ = first.communicator;
   guarded([&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
+    for (Run* run = &first; run; run = run->next) {
+      if (run->flaw) std::rethrow_exception(std::exchange(run->flaw, nullptr));
+    }
     if (first.kind == RunKind::Collective) return begin_call(as_collective(first));
     for (Run* run = &first; run; run = run->next) begin_message(as_message(*run));
   });
@@ -60,7 +68,6 @@ void Executor::begin(Run& first) {
 }
 
 void Executor::begin_call(CollectiveRun& run) {
-  if (run.flaw) std::rethrow_exception(std::exchange(run.flaw, nullptr));
   const std::uint32_t made = run.next_part;  // starting a part without steps may make more
   for (std::uint32_t number = 0; number < made; ++number) start_part(*run.find(number));
 }
@@ -268,6 +275,7 @@ void Executor::lay_aside_parts(Run& run) {
 }
 
 void Executor::recycle(Run& run) {
+  if (run.after) made_device_->device().give_back(std::exchange(run.after, nullptr));
   if (run.kind != RunKind::Collective) {
     run.first = run.next = nullptr;
     return messages_.give_back(&as_message(run));

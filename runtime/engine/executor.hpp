@@ -14,6 +14,7 @@
 #include "runtime/engine/alarms.hpp"
 #include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
+#include "runtime/engine/device_compute.hpp"
 #include "runtime/engine/duties.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
@@ -56,7 +57,9 @@ class Executor : public Watched, private Receiver {
   Rank size() const { return size_; }
   const ExecutorOptions& options() const { return options_; }
   const TimeSource& time() const { return options_.time; }
-  Status viable(const Memory& memory) const { return transport_->viable(memory); }
+  /// Returns ok, or why calls with data in this memory are not served. The first call for a device opens it. A device
+  /// must reach the addresses, of which a null one lies nowhere.
+  Status serve(const Memory& memory, std::span<const void* const> addresses);
   Counters counters(Rank peer) const;
   /// Returns all members but JobCounters::host.
   JobCounters job_counters() const;
@@ -169,6 +172,7 @@ class Executor : public Watched, private Receiver {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
+    std::uint64_t staged = 0;        ///< bytes of messages that went through pinned memory
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
@@ -199,12 +203,24 @@ class Executor : public Watched, private Receiver {
   // Computing (executor_compute.cpp)
   void start_compute(ActivePart& part, StepId step);
   void start_work(const StepOf& step, const Computation& what, const Holder& holder);
-  void copy_lent(Work& work);
+  void copy_for_work(Work& work);
+  Compute* compute_for(const Computation& what);
+  bool advance_works();
   void start_kernel(ActivePart& part, StepId step);
   bool is_computing() const { return works_.in_use() > 0; }
   bool end_works();
   void end_work(Work& work);
   void kernel_failed(CollectiveRun& call, const Work& work);
+
+  // Data on a device (executor_device.cpp)
+  Status open_device(const Memory& memory);
+  void mark_ready(Run& run);
+  bool is_staged(const Run& run, MemoryKind memory);
+  void stage_more(ActivePart& part, StepId step);
+  void end_stage(const Work& work);
+  void release_stage(Stage& stage);
+  void end_use(Stage& stage, const StepOf& step);
+  void device_failed(const Work& work);
 
   // Messages (executor_messages.cpp)
   void begin_message(MessageRun& run);
@@ -243,9 +259,9 @@ class Executor : public Watched, private Receiver {
   void start_send(ActivePart& part, StepId step);
   void start_sends(Rank peer);
   bool may_be_eager(const Link& to, std::size_t bytes) const;
-  void send_message(ActivePart& part, StepId step);
+  void send_message(const Sending& next);
   void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager);
-  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager);
+  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager, Stage* stage);
   bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
   void end_send(Operation* operation, bool sent);
   bool end_operation(Operation* operation, bool well);
@@ -279,7 +295,7 @@ class Executor : public Watched, private Receiver {
   bool consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes,
                const Holder& holder);
   void note_consumed(ActivePart& part, StepId step, std::size_t bytes);
-  void release_held(ActivePart& part, StepId step, const Holder& holder, std::size_t bytes);
+  void release_held(const Holder& holder, std::size_t bytes);
   void end_use(Landing& landing);
   void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
   void start_fetches(Rank peer);
@@ -333,10 +349,15 @@ class Executor : public Watched, private Receiver {
   ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
   ObjectPool<Work> works_;
+  ObjectPool<Stage> stages_;
   MemoryPools memory_;
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
-  const std::unique_ptr<Compute> compute_;  // ends before the memory that its works use
+  const std::unique_ptr<Compute> compute_;  // of the host; ends before the memory that its works use
+  // The device of this executor's calls. It is made under the lock, and stays.
+  std::unique_ptr<DeviceCompute> made_device_;
+  std::atomic<DeviceCompute*> device_{nullptr};
+  bool stages_all_ = true;  // the transport takes no memory of the device
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;

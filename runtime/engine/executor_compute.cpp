@@ -19,6 +19,8 @@ class TakenWork {
     work_->backend = &backend;
     work_->kernel = nullptr;
     work_->part.reset();
+    work_->after = step.part->run->after;
+    work_->status = {};
   }
   ~TakenWork() {
     if (work_) pool_.give_back(work_);
@@ -50,29 +52,37 @@ void Executor::start_compute(ActivePart& part, StepId id) {
                                         count_of(to.count, "element"), to_string(to.dtype), from.count,
                                         to_string(from.dtype)));
   }
-  if (compute_->takes(to.bytes() + from.bytes())) return start_work({&part, id}, what, {});
+  if (compute_for(what)) return start_work({&part, id}, what, {});
   carry_out(kernels_, what);
   complete(part, id);
+}
+
+/// Returns what carries out a computation later, or null if it is carried out at once.
+Compute* Executor::compute_for(const Computation& what) {
+  if (touches_device(what)) return made_device_.get();
+  return compute_->takes(what.bytes()) ? compute_.get() : nullptr;
 }
 
 void Executor::start_work(const StepOf& step, const Computation& what, const Holder& holder) {
   TakenWork work(works_, step, kernels_);
   work->computation = what;
   work->holder = holder;
-  if (holder.is_lent) copy_lent(*work);
+  const bool on_device = touches_device(what);
+  if (holder.is_lent || (on_device && what.from.memory == MemoryKind::Host)) copy_for_work(*work);
   if (holder.landing) ++holder.landing->users;
   ++step.part->run->operations;  // the buffers are in use
   Work& given = work.hand_over();
   // What its end throws is noted here: whoever has handed over the holder must not release it again.
-  if (compute_->start(given) == Started::Done) guarded([&] { end_work(given); });
+  if (compute_for(what)->start(given) == Started::Done) guarded([&] { end_work(given); });
 }
 
-/// Gives the work a copy of the bytes that it reads.
-void Executor::copy_lent(Work& work) {
+/// Gives the work a copy of the bytes that it reads, which the device reaches if there is one.
+void Executor::copy_for_work(Work& work) {
   Extent& from = work.computation.from;
-  BlockPool& host = memory_.host();
-  work.holder.copy = host.take(from.bytes());
-  host.space().copy(work.holder.copy, from.data, from.bytes());
+  BlockPool& pool = memory_.arrivals();
+  work.holder.copy = pool.take(from.bytes());
+  work.holder.memory = from.memory = pool.space().kind();
+  host_memory().copy(work.holder.copy, from.data, from.bytes());
   from.data = work.holder.copy;
 }
 
@@ -90,22 +100,31 @@ void Executor::start_kernel(ActivePart& part, StepId id) {
   for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));
   for (Value value : row.uses) work->uses.push_back(part.value(value));
   work->defines.assign(row.defines.size(), 0);
-  work->status = {};
   Work& given = work.hand_over();
   ++part.run->operations;
-  const bool is_long = compute_->takes(given.bytes());
+  Compute& compute = part.run->call.memory.kind == MemoryKind::Cuda ? *made_device_ : *compute_;
+  const bool is_long = compute.takes(given.bytes());
   if (!is_long) carry_out(given);
-  if (!is_long || compute_->start(given) == Started::Done) end_work(given);
+  if (!is_long || compute.start(given) == Started::Done) end_work(given);
+}
+
+/// Goes on with works that want a turn of a thread. It is called without the lock.
+bool Executor::advance_works() {
+  DeviceCompute* const device = device_.load(std::memory_order_acquire);
+  const bool moved = compute_->advance();
+  return (device && device->advance()) || moved;
 }
 
 /// Ends all works that have been carried out. Returns false if there are none.
 bool Executor::end_works() {
   bool any = false;
-  while (Work* work = compute_->ended()) {
-    any = true;
-    record_.tick();
-    serving_ = work->step.part->run->communicator;
-    guarded([&] { end_work(*work); });
+  for (Compute* compute : {compute_.get(), static_cast<Compute*>(made_device_.get())}) {
+    while (Work* work = compute ? compute->ended() : nullptr) {
+      any = true;
+      record_.tick();
+      serving_ = work->step.part->run->communicator;
+      guarded([&] { end_work(*work); });
+    }
   }
   if (any) wake();
   return any;
@@ -116,13 +135,17 @@ void Executor::end_work(Work& work) {
   Run& run = *part->run;
   works_.give_back(&work);  // nobody takes it from the pool before this function ends
   const std::size_t received = work.kernel ? 0 : work.computation.from.bytes();
-  if (!work.kernel) release_held(*part, id, work.holder, received);
+  if (!work.kernel) release_held(work.holder, received);
   --run.operations;
+  const bool is_send = part->graph->steps()[id].kind == StepKind::Send;
+  if (is_send && (run.finished || !work.status)) release_stage(*work.holder.stage);
   if (run.finished) {  // it has failed
     if (run.operations > 0) return;
     if (options_.progress_thread) ended_.notify_all();
     return let_go(run);
   }
+  if (!work.kernel && !work.status) return device_failed(work);
+  if (is_send) return end_stage(work);
   if (part->graph->steps()[id].receives()) return note_consumed(*part, id, received);
   if (work.kernel) {
     CollectiveRun& call = as_collective(run);

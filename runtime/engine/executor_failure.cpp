@@ -160,7 +160,11 @@ void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
   const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
   ready_.remove_if(is_theirs);
   for (Link& peer : links_) {
-    peer.sends.remove_if(is_theirs);
+    peer.sends.remove_if([&](const Sending& next) {
+      if (!is_theirs(next.step)) return false;
+      if (next.stage) release_stage(*next.stage);
+      return true;
+    });
     peer.fetches.remove_if([&](const Fetch& fetch) {
       if (!is_theirs(fetch.step)) return false;
       discards_.push_back(fetch.descriptor);

@@ -11,7 +11,8 @@
 
 namespace lacuna::kernels {
 class Backend;
-}
+class Device;
+}  // namespace lacuna::kernels
 
 namespace lacuna::runtime {
 
@@ -33,6 +34,7 @@ struct ExecutorOptions {
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
   std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out computations; null: the host does
+  kernels::Device* device = nullptr;                ///< of calls with data on a device; null: kernels::open_device()
   const kernels::Backend* kernels = nullptr;        ///< what computes; null: kernels::best_backend()
   std::span<MemorySpace* const> memory{};           ///< one for each kind that is served, which outlives the executor;
                                                     ///< the host's defaults to host_memory(); read at its making only

@@ -53,8 +53,8 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
       memory_(options.memory),
-      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_,
-                memory_.host(), discards_),
+      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
+                discards_),
       compute_(options.compute ? options.compute() : host_compute()),
       record_(options.time),
       tick_scale_(options.time),
@@ -147,7 +147,7 @@ bool Executor::progress() {
     if (!moved) check_time();
     if (duties_.has_runs()) absence_.make_progress(options_.time.ticks_now());
   }
-  if (computing && compute_->advance()) {
+  if (computing && advance_works()) {
     Lock lock(*this);
     moved = true;
     progress_locked();
@@ -180,7 +180,11 @@ void Executor::wake() {
 }
 
 /// Asks the compute for an event. Returns false if a work wants a turn of a thread, or has ended.
-bool Executor::works_may_sleep() { return !is_computing() || (!compute_->wants_turn() && compute_->arm()); }
+bool Executor::works_may_sleep() {
+  if (!is_computing()) return true;
+  if (compute_->wants_turn() || !compute_->arm()) return false;
+  return !made_device_ || (!made_device_->wants_turn() && made_device_->arm());
+}
 
 /// Asks the transport and the compute for an event. Returns false if there is something to do before an event comes.
 bool Executor::may_sleep() {

@@ -42,8 +42,10 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   std::byte* const memory = landing->memory;
   const Step& step = part.graph->steps()[id];
   PartBuffer& buffer = part.buffer(step.to);
-  if (lands(part, step) && memory && buffer.memory == MemoryKind::Host) {  // it stays where it is
+  const bool may_stay = buffer.memory == MemoryKind::Host || buffer.memory == landing->kind;
+  if (lands(part, step) && memory && may_stay) {  // it stays where it is
     buffer.data = std::exchange(landing->memory, nullptr);
+    buffer.memory = landing->kind;
     buffer.taken = landing->bytes;
   }
   // The last piece may end the step, the part and the run, so that they are not touched after it.
@@ -83,8 +85,9 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
   std::byte* const to = place_of(part, step, part.states[id]) + offset;
   if (to != bytes.data()) {
     const MemoryKind memory = part.buffer(step.to).memory;
+    const MemoryKind there = holder.slot ? holder.memory : holder.landing ? holder.landing->kind : MemoryKind::Host;
     const Extent from = {const_cast<std::byte*>(bytes.data()), bytes.size(), Dtype::U8, Reduction::Sum,
-                         holder.slot ? memory : MemoryKind::Host};  // it is only read
+                         there};  // it is only read
     Computation what{.kind = step.kind, .to = {to, bytes.size(), Dtype::U8, Reduction::Sum, memory}, .from = from};
     if (step.kind == StepKind::ReceiveReduce) {
       what.local = resolve(part, step.from);
@@ -94,7 +97,7 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
       what.scale = scale_of(part, step);
       what.own = part.run->call.own;
     }
-    if (compute_->takes(what.bytes())) {
+    if (compute_for(what)) {
       start_work({&part, id}, what, holder);
       return true;
     }
@@ -129,12 +132,15 @@ void Executor::start_fetches(Rank peer) {
     ActivePart& part = *fetch.step.part;
     serving_ = part.run->communicator;
     const Step& step = part.graph->steps()[fetch.step.step];
-    if (step.kind == StepKind::ReceiveReduce && slots_in_use_ == options_.slots) {
+    const MemoryKind final = part.buffer(step.to).memory;
+    const bool is_staged_here = is_staged(*part.run, final);
+    const bool needs_slot = step.kind == StepKind::ReceiveReduce || is_staged_here;
+    if (needs_slot && slots_in_use_ == options_.slots) {
       waiting_for_slot_ = true;
       return;
     }
-    const MemoryKind memory = part.buffer(step.to).memory;
-    std::byte* slot = step.kind == StepKind::ReceiveReduce ? memory_.of(memory).take(fetch.descriptor.bytes) : nullptr;
+    const MemoryKind memory = is_staged_here ? MemoryKind::CudaHost : final;
+    std::byte* slot = needs_slot ? memory_.of(memory).take(fetch.descriptor.bytes) : nullptr;
     std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
     Operation* operation = operations_.take();
     static_cast<void>(lane->pop());
@@ -144,7 +150,10 @@ void Executor::start_fetches(Rank peer) {
     operation->header.begin_at(fetch.offset);
     operation->fetch = true;
     operation->slot = slot;
+    operation->slot_memory = memory;
+    operation->stage = nullptr;
     if (slot) ++slots_in_use_;
+    if (is_staged_here) tally_.staged += operation->bytes;
     from.fetching += operation->bytes;
     ++part.run->operations;
     if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
@@ -157,13 +166,13 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
   const std::size_t bytes = operation->bytes;
   std::byte* slot = operation->slot;
   const Region& to = step.part->graph->steps()[step.step].to;
-  const MemoryKind memory = step.part->buffer(to).memory;
+  const MemoryKind memory = operation->slot_memory;
   links_[operation->peer].fetching -= bytes;
   bool is_held = false;
   if (end_operation(operation, fetched)) {
     guarded([&] {
       const std::byte* const from = slot ? slot : resolve(*step.part, to).data + offset;
-      is_held = consume(*step.part, step.step, offset, {from, bytes}, {.slot = slot});
+      is_held = consume(*step.part, step.step, offset, {from, bytes}, {.slot = slot, .memory = memory});
     });
   }
   if (slot && !is_held) give_back_slot(slot, bytes, memory);
@@ -176,12 +185,11 @@ void Executor::give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind mem
 }
 
 /// Lets go of what held a work's bytes. The work has taken so many of them to where they belong, or its run has failed.
-void Executor::release_held(ActivePart& part, StepId id, const Holder& holder, std::size_t bytes) {
+void Executor::release_held(const Holder& holder, std::size_t bytes) {
   if (holder.landing) end_use(*holder.landing);
-  if (holder.slot) give_back_slot(holder.slot, bytes, part.buffer(part.graph->steps()[id].to).memory);
-  if (!holder.copy) return;
-  memory_.host().give_back(holder.copy, bytes);
-  give_credit(holder.sender, bytes);
+  if (holder.slot) give_back_slot(holder.slot, bytes, holder.memory);
+  if (holder.copy) memory_.of(holder.memory).give_back(holder.copy, bytes);
+  if (holder.is_lent) give_credit(holder.sender, bytes);
 }
 
 }  // namespace lacuna::runtime

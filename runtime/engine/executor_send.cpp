@@ -27,17 +27,19 @@ MessageHeader header_of(const ActivePart& part, const Step& step, std::uint64_t 
 void Executor::start_send(ActivePart& part, StepId step) {
   const Step& what = part.graph->steps()[step];
   const Rank peer = part.process_at(what.peer);
-  links_[peer].sends.push(part.run->call.options.priority, {&part, step});
+  if (is_staged(*part.run, part.buffer(what.from).memory) && resolve(part, what.from).count > 0) {
+    return stage_more(part, step);
+  }
+  links_[peer].sends.push(part.run->call.options.priority, {.step = {&part, step}});
   start_sends(peer);
 }
 
 void Executor::start_sends(Rank peer) {
   Link& to = links_[peer];
   while (to.on_wire < options_.window_bytes) {
-    Fifo<StepOf>* lane = to.sends.next();
+    Fifo<Sending>* lane = to.sends.next();
     if (!lane) return;
-    const StepOf next = lane->pop();
-    send_message(*next.part, next.step);
+    send_message(lane->pop());
   }
 }
 
@@ -51,7 +53,10 @@ bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
 }
 
 /// Begins a message, or goes on with one after some of its ranges have been taken.
-void Executor::send_message(ActivePart& part, StepId id) {
+void Executor::send_message(const Sending& next) {
+  ActivePart& part = *next.step.part;
+  const StepId id = next.step.step;
+  Stage* const stage = next.stage;
   serving_ = part.run->communicator;
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
@@ -59,14 +64,17 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const std::size_t bytes = extent.bytes();
   if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
   const Rank peer = part.process_at(step.peer);
-  const bool eager = state.given == 0 && may_be_eager(links_[peer], bytes);
+  const std::byte* const begin = stage ? stage->memory - stage->offset : extent.data;
+  const std::size_t end = stage ? stage->offset + stage->bytes : bytes;
+  const bool eager = state.given == 0 && end == bytes && may_be_eager(links_[peer], bytes);
   if (state.given == 0) note_sent(part, id, bytes, eager);
   do {
-    const std::span<const std::byte> rest = {extent.data + state.given, bytes - state.given};
-    send_range({&part, id}, rest.first(std::min(rest.size(), eager ? fragment_bytes_ : descriptor_range)), bytes,
-               eager);
-  } while (state.given < bytes && (eager || state.operations < most_ranges_waiting_));
+    const std::span<const std::byte> rest = {begin + state.given, end - state.given};
+    send_range(next.step, rest.first(std::min(rest.size(), eager ? fragment_bytes_ : descriptor_range)), bytes, eager,
+               stage);
+  } while (state.given < end && (eager || stage || state.operations < most_ranges_waiting_));
   state.all_started = state.given == bytes;
+  if (stage) end_use(*stage, next.step);
   if (state.all_started && state.operations == 0) complete(part, id);
 }
 
@@ -83,7 +91,8 @@ void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool ea
 }
 
 /// Sends the next range of a message of so many bytes.
-void Executor::send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager) {
+void Executor::send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager,
+                          Stage* stage) {
   ActivePart& part = *step.part;
   StepState& state = part.states[step.step];
   const Step& what = part.graph->steps()[step.step];
@@ -97,11 +106,14 @@ void Executor::send_range(const StepOf& step, std::span<const std::byte> range, 
   operation->peer = peer;
   operation->bytes = range.size();
   operation->fetch = false;
+  operation->stage = nullptr;
   operation->on_wire = eager ? range.size() : 0;
   if (eager) to.credit -= static_cast<std::int64_t>(range.size() + fragment_charge);
   state.given += range.size();
   if (hand_over(operation, range, eager ? Delivery::Eager : Delivery::Descriptor)) return;
   operation->step = step;
+  operation->stage = stage;
+  if (stage) ++stage->users;
   ++state.operations;
   ++part.run->operations;
 }
@@ -121,13 +133,16 @@ void Executor::end_send(Operation* operation, bool sent) {
   const StepOf step = operation->step;
   Link& to = links_[operation->peer];
   to.on_wire -= operation->on_wire;
-  if (!end_operation(operation, sent)) return;
+  Stage* const stage = operation->stage;
+  const bool goes_on = end_operation(operation, sent);
+  if (stage) end_use(*stage, goes_on ? step : StepOf());
+  if (!goes_on) return;
   StepState& state = step.part->states[step.step];
   --state.operations;
   if (!state.all_started) {
     // As many ranges waited as may wait. The queue is looked at once the handlers have returned.
-    if (state.operations + 1 == most_ranges_waiting_) {
-      to.sends.push(step.part->run->call.options.priority, step);
+    if (!stage && state.operations + 1 == most_ranges_waiting_) {
+      to.sends.push(step.part->run->call.options.priority, {.step = step});
     }
   } else if (state.operations == 0) {
     complete(*step.part, step.step);
@@ -159,6 +174,7 @@ void Executor::return_credit(Rank peer) {
   operation->bytes = 0;
   operation->on_wire = 0;
   operation->fetch = false;
+  operation->stage = nullptr;
   hand_over(operation, {}, Delivery::Eager);
 }
 

@@ -21,6 +21,7 @@ void Executor::send_statement(Client& communicator, std::uint32_t run, Rank peer
   auto posted = communicator.runs().posted(run);
   if (!posted) return;
   Operation* operation = operations_.take();
+  operation->stage = nullptr;
   operation->statement = encode(*posted);
   if (operation->statement.size() > fragment_bytes_) {
     posted->before.clear();

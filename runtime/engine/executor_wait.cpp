@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "runtime/engine/executor.hpp"
 
@@ -61,7 +62,7 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
     }
     flush_deferred();
     if (ended) return true;
-    if (computing && compute_->advance()) idle_rounds = 0;
+    if (computing && advance_works()) idle_rounds = 0;
     const auto now = options_.time.now();
     if (now >= until) return ended_by_now(done);
     if (idle_rounds == 0) {
@@ -109,7 +110,9 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
     armed = state_ == State::Running ? may_sleep() : works_may_sleep();
     transport_fd = transport_->event_fd();
   }
-  armed ? sleeper.sleep(transport_fd, compute_->event_fd(), longest) : std::this_thread::yield();
+  const DeviceCompute* const device = device_.load(std::memory_order_acquire);
+  const std::array fds = {transport_fd, compute_->event_fd(), device ? device->event_fd() : -1};
+  armed ? sleeper.sleep(fds, longest) : std::this_thread::yield();
 }
 
 /// After a failure the loop goes on until no step computes any more, because such steps use the callers' buffers.
@@ -126,7 +129,7 @@ void Executor::progress_loop() {
       goes_on = state_ == State::Running || computing;
     }
     flush_deferred();
-    if (computing && compute_->advance()) moved = true;
+    if (computing && advance_works()) moved = true;
     if (moved) {
       idle_since = options_.time.now();
     } else if (goes_on) {

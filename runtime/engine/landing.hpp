@@ -6,6 +6,7 @@
 
 #include "runtime/engine/arrived.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/memory.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
@@ -32,7 +33,8 @@ struct Landing {
   bool eager = false;
   std::uint64_t bytes = 0;  ///< of the whole message
   std::byte* memory = nullptr;
-  Arrived arrived;  ///< of a collective's message
+  MemoryKind kind = MemoryKind::Host;  ///< of `memory`
+  Arrived arrived;                     ///< of a collective's message
   std::vector<Piece> pieces;
   std::vector<Waiting> descriptors;
   std::uint64_t turn = 0;   ///< of a message without a receive: those that came earlier have a smaller number

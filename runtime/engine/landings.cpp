@@ -28,7 +28,9 @@ Landing* Landings::park(const Arrival& message) {
 
 void Landings::keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes) {
   if (!landing.memory && landing.bytes > 0) {
-    landing.memory = memory_.take(landing.bytes);
+    BlockPool& pool = memory_.arrivals();
+    landing.memory = pool.take(landing.bytes);
+    landing.kind = pool.space().kind();
     tally_.bytes += landing.bytes;
   }
   if (!bytes.empty()) std::memcpy(landing.memory + offset, bytes.data(), bytes.size());
@@ -49,7 +51,7 @@ void Landings::release(Landing* landing) {
   for (const auto& waiting : landing->descriptors) discards_.push_back(waiting.descriptor);
   sender.offered -= landing->descriptors.size();
   if (landing->eager) sender.parked_of(landing->bytes) -= landing->bytes + fragment_charge;
-  if (landing->memory) memory_.give_back(std::exchange(landing->memory, nullptr), landing->bytes);
+  if (landing->memory) memory_.of(landing->kind).give_back(std::exchange(landing->memory, nullptr), landing->bytes);
   landing->arrived.clear();
   landing->pieces.clear();
   landing->descriptors.clear();

@@ -7,6 +7,7 @@
 
 #include "runtime/engine/landing.hpp"
 #include "runtime/engine/link.hpp"
+#include "runtime/engine/memory_pools.hpp"
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/wire.hpp"
 
@@ -36,7 +37,7 @@ class Landings {
   };
 
   /// Descriptors that nobody wants are added to `discards`.
-  Landings(const LandingLimits& limits, Links& links, BlockPool& memory, std::vector<Descriptor>& discards)
+  Landings(const LandingLimits& limits, Links& links, MemoryPools& memory, std::vector<Descriptor>& discards)
       : limits_(limits), links_(links), memory_(memory), discards_(discards) {}
 
   /// Returns the credit that a message's sender has. A message without bytes may overdraw it.
@@ -74,7 +75,7 @@ class Landings {
  private:
   const LandingLimits limits_;
   Links& links_;
-  BlockPool& memory_;  // the host's memory, into which eager bytes come
+  MemoryPools& memory_;
   std::vector<Descriptor>& discards_;
   ObjectPool<Landing> pool_;
   Tally tally_;

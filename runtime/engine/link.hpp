@@ -13,6 +13,8 @@
 
 namespace lacuna::runtime {
 
+struct Stage;
+
 /// A step of an active part.
 struct StepOf {
   ActivePart* part = nullptr;
@@ -24,6 +26,12 @@ struct Fetch {
   StepOf step;
   std::size_t offset = 0;
   Descriptor descriptor;
+};
+
+/// A send that waits for its turn on the wire.
+struct Sending {
+  StepOf step;
+  Stage* stage = nullptr;  ///< the range that is sent; null: all that the transport has not been given
 };
 
 /// One queue for each priority class.
@@ -62,7 +70,7 @@ struct Link {
   std::size_t on_wire = 0;         ///< eager bytes handed to the transport and not yet sent
   std::size_t fetching = 0;        ///< bytes being fetched from the peer
   bool needs_pump = false;         ///< something changed while a handler ran: the queues must be looked at after it
-  Lanes<StepOf> sends;
+  Lanes<Sending> sends;
   Lanes<Fetch> fetches;
   std::optional<Clock::time_point> broken_since;
   Status broken;

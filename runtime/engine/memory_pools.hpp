@@ -28,6 +28,13 @@ class MemoryPools {
     if (!pool) throw std::invalid_argument("the executor serves no memory of the kind " + std::string(to_string(kind)));
     return *pool;
   }
+  /// Serves memory of another kind from now on.
+  void add(MemorySpace& space) { pools_[index_of(space.kind())].emplace(space); }
+  /// The memory of the host into which messages come. If there is a device, it reaches that memory.
+  BlockPool& arrivals() {
+    std::optional<BlockPool>& pinned = pools_[index_of(MemoryKind::CudaHost)];
+    return pinned ? *pinned : host();
+  }
   /// The space from which the pool of this kind takes its blocks. Throws as of(). Thread rule: any thread.
   MemorySpace& space_of(MemoryKind kind) const { return const_cast<MemoryPools*>(this)->of(kind).space(); }
   BlockPool& host() { return *pools_[index_of(MemoryKind::Host)]; }

@@ -18,6 +18,10 @@
 #include "runtime/values/report.hpp"
 #include "runtime/values/run_kind.hpp"
 
+namespace lacuna::kernels {
+struct Event;
+}
+
 namespace lacuna::runtime {
 
 class Client;
@@ -34,6 +38,8 @@ struct Run {
   Run* next = nullptr;                   ///< the run that follows it in its batch
   std::uint32_t operations = 0;          ///< of the transport and of steps that compute; they use the run's buffers
   std::uint64_t sent = 0, received = 0;  ///< payload, bytes
+  kernels::Event* after = nullptr;  ///< of a call with data on a device: its buffers are ready once this has passed
+  std::exception_ptr flaw;          ///< why what begins first could not be made, until it begins
   Clock::time_point deadline;
   std::uint64_t posted = 0;                                  ///< in ticks
   std::uint32_t traced = 0;                                  ///< its number in the trace
@@ -98,7 +104,6 @@ struct CollectiveRun : Run {
   Plan plan;
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
   std::vector<ReadyPart> ready;  ///< by part of the plan; rows beyond are left over from longer plans
-  std::exception_ptr flaw;       ///< why its first parts could not be made, until it begins
   std::uint32_t in_flight = 1;   ///< so many parts run at a time
   std::uint32_t next_part = 0;   ///< of the plan
   std::uint32_t parts_done = 0;  ///< whose chains have ended

@@ -41,10 +41,14 @@ MemoryBlock::MemoryBlock(std::span<const std::byte> bytes, MemorySpace& space)
   space.copy(data_, bytes.data(), bytes.size());
 }
 
-MemoryBlock::MemoryBlock(const MemoryBlock& other)
-    : space_(other.space_), data_(other.size_ > 0 ? space_->take(other.size_) : nullptr), size_(other.size_) {
-  space_->copy(data_, other.data_, size_);
+/// Of two kinds of memory, the one on the device knows how to copy.
+MemoryBlock::MemoryBlock(const MemoryBlock& other, MemorySpace& space)
+    : space_(&space), data_(other.size_ > 0 ? space.take(other.size_) : nullptr), size_(other.size_) {
+  MemorySpace& copies = is_on_device(other.kind()) ? *other.space_ : space;
+  copies.copy(data_, other.data_, size_);
 }
+
+MemoryBlock::MemoryBlock(const MemoryBlock& other) : MemoryBlock(other, *other.space_) {}
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
     : space_(other.space_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

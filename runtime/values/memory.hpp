@@ -7,21 +7,36 @@
 
 namespace lacuna {
 
-/// Where a buffer lies. Only host memory is supported today; calls with other memory are refused with a reason.
-enum class MemoryKind : std::uint8_t { Host = 0, Cuda = 1, CudaManaged = 2 };
+/// Where a buffer lies.
+enum class MemoryKind : std::uint8_t {
+  Host = 0,         ///< ordinary memory
+  Cuda = 1,         ///< memory of a CUDA device
+  CudaManaged = 2,  ///< memory that the host and the device both reach, and that moves between them
+  CudaHost = 3      ///< pinned memory of the host, which the device reaches too
+};
 
-inline constexpr std::size_t memory_kinds = 3;
+inline constexpr std::size_t memory_kinds = 4;
 
 constexpr std::string_view to_string(MemoryKind kind) {
-  constexpr std::string_view names[memory_kinds] = {"host", "cuda", "cuda_managed"};
+  constexpr std::string_view names[memory_kinds] = {"host", "cuda", "cuda_managed", "cuda_host"};
   return names[static_cast<std::size_t>(kind)];
 }
+
+/// Do kernels of a device compute on data in this kind of memory? If not, those of the host do.
+constexpr bool is_on_device(MemoryKind kind) { return kind == MemoryKind::Cuda || kind == MemoryKind::CudaManaged; }
 
 struct Memory {
   MemoryKind kind = MemoryKind::Host;
   int device = 0;
-  void* stream = nullptr;  ///< a device buffer is ready after the work in this stream; unused for host memory
+  void* stream = nullptr;  ///< a device buffer is ready after the work in this stream, a cudaStream_t; null is the
+                           ///< default stream; unused for host memory
 };
+
+/// The memory as the engine sees it: managed memory is the device's, and pinned memory is the host's.
+constexpr Memory memory_of_engine(Memory memory) {
+  memory.kind = is_on_device(memory.kind) ? MemoryKind::Cuda : MemoryKind::Host;
+  return memory;
+}
 
 /// Memory of one kind. All memory that lacuna takes for data of calls comes from one of these: that of parts, runs,
 /// messages that wait, and states. Kernels compute on it by a kernels::Backend; everything else that touches it goes
@@ -42,7 +57,8 @@ class MemorySpace {
 
   /// Sets bytes of this memory to 0.
   virtual void clear(std::byte* memory, std::size_t bytes) = 0;
-  /// Copies bytes within this memory, to it from the host, or from it to the host. The two do not overlap.
+  /// Copies bytes within this memory, to it from the host, or from it to the host. The two do not overlap. Pinned
+  /// memory belongs to the host here.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
@@ -57,6 +73,8 @@ class MemoryBlock {
   explicit MemoryBlock(std::size_t bytes, MemorySpace& space = host_memory());
   /// Makes a block with a copy of these bytes of the host.
   explicit MemoryBlock(std::span<const std::byte> bytes, MemorySpace& space = host_memory());
+  /// Makes a block with a copy of the bytes of another one, which lies elsewhere.
+  MemoryBlock(const MemoryBlock& other, MemorySpace& space);
   MemoryBlock(const MemoryBlock& other);
   MemoryBlock(MemoryBlock&& other) noexcept;
   MemoryBlock& operator=(MemoryBlock other) noexcept;

@@ -28,10 +28,15 @@ class Drawn {
     options_.executor.slots = static_cast<std::uint32_t>(1 + pick(3));
     options_.executor.chunk_bytes = one_of({16, 128, 1 << 20});
     if (pick(3) == 0) options_.executor.compute = delayed_compute;
+    if (pick(3) == 0) options_.devices = pick(2) ? OnDevice::All : OnDevice::Odd;
     const std::size_t hosts = 1 + pick(3);
     for (Rank rank = 0; rank < size_; ++rank) options_.hosts.push_back(static_cast<Rank>(pick(hosts)));
     const std::size_t calls = 1 + pick(6);
-    for (std::size_t i = 0; i < calls; ++i) cases_.push_back(draw_case());
+    while (cases_.size() < calls) {
+      const Case drawn = draw_case();
+      if (drawn.reduction == Reduction::Own && options_.devices != OnDevice::None) continue;  // it computes on the host
+      cases_.push_back(drawn);
+    }
   }
 
   Rank size() const { return size_; }

@@ -21,10 +21,11 @@ struct Condition {
   bool threads = false;
   InprocOptions network = {};
   runtime::ExecutorOptions executor = quick_executor();
+  OnDevice devices = OnDevice::None;
 };
 
 RanksOptions options_of(const Condition& condition, const std::vector<Rank>& hosts) {
-  RanksOptions options{condition.network, condition.executor, hosts};
+  RanksOptions options{condition.network, condition.executor, hosts, condition.devices};
   options.executor.chunk_bytes = chunk_bytes;
   return options;
 }
@@ -98,12 +99,15 @@ class Bench {
     }
   }
 
-  void check_all(const std::vector<Case>& cases) {
+  void check_all(std::vector<Case> cases) {
+    if (condition_.devices != OnDevice::None) std::erase_if(cases, is_only_for_hosts);
     if (condition_.threads) return check_in_threads(cases);
     for (const Case& what : cases) ASSERT_NO_FATAL_FAILURE(check(what));
   }
 
  private:
+  /// A program's own function computes on the host.
+  static bool is_only_for_hosts(const Case& what) { return what.reduction == Reduction::Own; }
   const Oracle& shared_oracle(const Case& what) { return oracles_.get(what.dtype, what.reduction); }
 
   const Condition condition_;
@@ -255,8 +259,9 @@ std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {})
   return cases;
 }
 
-Condition with(const char* name, bool threads, void (*change)(InprocOptions&, runtime::ExecutorOptions&)) {
-  Condition condition{.name = name, .threads = threads};
+Condition with(const char* name, bool threads, void (*change)(InprocOptions&, runtime::ExecutorOptions&),
+               OnDevice devices = OnDevice::None) {
+  Condition condition{.name = name, .threads = threads, .devices = devices};
   condition.network.eager_limit = 64;
   change(condition.network, condition.executor);
   return condition;
@@ -307,13 +312,28 @@ std::vector<Condition> conditions() {
              e.slots = 2;
              e.window_bytes = 512;
            }),
+      with(
+          "Devices", false, [](InprocOptions& n, runtime::ExecutorOptions&) { n.seed = 13; }, OnDevice::All),
+      with(
+          "SomeDevices", false,
+          [](InprocOptions& n, runtime::ExecutorOptions& e) {
+            n.seed = 17;
+            n.sends = referenced;
+            e.credit_bytes = 2048;
+            e.slots = 1;
+            e.eager_bytes = 0;
+          },
+          OnDevice::Odd),
+      with(
+          "ThreadsDevices", true, [](InprocOptions&, runtime::ExecutorOptions&) {}, OnDevice::All),
   };
 }
 
 class Pairwise : public testing::TestWithParam<Condition> {};
 
 TEST_P(Pairwise, EveryAlgorithmGivesTheOraclesBits) {
-  for (Rank size = 1; size <= 5; ++size) {
+  const Rank most = GetParam().threads && GetParam().devices != OnDevice::None ? 3 : 5;  // mock devices take turns
+  for (Rank size = 1; size <= most; ++size) {
     Bench bench(size, GetParam());
     ASSERT_NO_FATAL_FAILURE(bench.check_all(pairwise_cases(size))) << size << " ranks";
     for (const std::vector<Rank>& hosts : host_layouts(size)) {

@@ -92,7 +92,7 @@ class MethodRig {
   std::vector<T> array(std::string_view name, std::size_t rank) const {
     const StateArray* array = states[rank].find(name);
     std::vector<T> values(array ? array->bytes.size() / sizeof(T) : 0);
-    if (array) std::memcpy(values.data(), array->bytes.data(), array->bytes.size());
+    if (array) array->bytes.copy_to(reinterpret_cast<std::byte*>(values.data()));
     return values;
   }
   template <class T>

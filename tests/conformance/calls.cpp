@@ -57,7 +57,7 @@ void Calls::take(const std::vector<Numbers>& memory, double guard, const std::st
 Numbers Calls::residual(std::size_t rank) const {
   const StateArray* array = states[rank].find(residual_array);
   Numbers numbers(array ? count : 0);
-  if (array) std::memcpy(numbers.data(), array->bytes.data(), array->bytes.size());
+  if (array) array->bytes.copy_to(reinterpret_cast<std::byte*>(numbers.data()));
   return numbers;
 }
 

@@ -93,6 +93,22 @@ void touches_only_what_is_declared(const Method& method) {
   }
 }
 
+// The mock device ends the process if a kernel gives it memory that no device reaches, or if the host touches the
+// device's. Its work is done late, and its streams go on in a drawn order.
+void computes_on_a_device(const Method& method) {
+  for (Rank size : {1, 2, 3, 5}) {
+    for (const Example& example : examples_of(method, size)) {
+      const Calls on_host(example, size, test::drawn_options(0));
+      for (const test::OnDevice devices : {test::OnDevice::All, test::OnDevice::Odd}) {
+        test::RanksOptions options = test::drawn_options(static_cast<std::uint64_t>(size));
+        options.devices = devices;
+        options.executor.compute = nullptr;
+        Calls(example, size, options).compare(on_host, example.text + " on devices");
+      }
+    }
+  }
+}
+
 void reports_the_bytes(const Method& method) {
   for (Rank size : {1, 2, 3, 4, 5, 8}) {
     for (const std::size_t count : {1u, 100u, 257u}) {

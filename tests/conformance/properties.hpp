@@ -26,6 +26,7 @@ void does_alone_what_it_does_after_others(const Method& method);
 
 // What it uses.
 void touches_only_what_is_declared(const Method& method);
+void computes_on_a_device(const Method& method);
 void reports_the_bytes(const Method& method);
 void needs_no_further_memory(const Method& method);
 

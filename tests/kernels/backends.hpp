@@ -13,7 +13,7 @@
 namespace lacuna::kernels {
 
 /// What the tests of one backend compute by. The whole folder runs with each backend.
-inline const Backend& backend() { return test::configured_kernels(); }
+inline const Backend& backend() { return test::kernels_to_test(); }
 
 /// The names of all backends that this build has and this processor runs. backend_named() takes them.
 inline std::vector<std::string> backend_names() {

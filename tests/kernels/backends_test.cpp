@@ -87,17 +87,17 @@ TEST(Backends, ALibraryServesTheCoreOfItsOwnVersionOnly) {
     BackendEntry* const entry = entry_of(name);
     if (entry == nullptr) continue;
     ++libraries;
-    const OpenedBackend refused = entry("", MemoryKind::Host);
+    const OpenedBackend refused = entry("");
     EXPECT_EQ(refused.backend, nullptr) << name;
     ASSERT_TRUE(refused.problem != nullptr && std::string(refused.problem).starts_with(says)) << name;
     const std::string version = std::string(refused.problem).substr(says.size());
     for (const std::string& other :
          {version + "0", version + " ", "0" + version, version.substr(0, version.size() - 1), version.substr(1)}) {
-      const OpenedBackend opened = entry(other.c_str(), MemoryKind::Host);
+      const OpenedBackend opened = entry(other.c_str());
       EXPECT_EQ(opened.backend, nullptr) << name << " for the core of " << other;
       EXPECT_EQ(std::string(opened.problem == nullptr ? "nothing" : opened.problem), says + version);
     }
-    EXPECT_EQ(entry(version.c_str(), MemoryKind::Host).backend, &served) << name;
+    EXPECT_EQ(entry(version.c_str()).backend, &served) << name;
   }
   EXPECT_EQ(libraries, backend_names().size() - 1) << "all but the baseline's are libraries";
 }

@@ -240,12 +240,13 @@ inline void factor_all(const Backend& on, const Given& given, Results& results) 
     const std::size_t lefts = shape.rank * shape.rows(), rights = shape.rank * shape.columns;
     Block matrix = given.block(0), left(lefts * size_of(given.dtype), 1), right(rights * size_of(given.dtype), 3);
     const Source source{given.dtype, matrix.data(), given.count};
+    std::vector<double> sums(3);
     on.clear({given.dtype, right.data(), rights});
-    on.draw_missing(shape.rank, {.key = 7, .draw = 2}, {given.dtype, right.data(), rights});
+    on.draw_missing(shape.rank, {.key = 7, .draw = 2}, {given.dtype, right.data(), rights}, sums.data());
     results.emplace_back("drawn", comparable(given.dtype, right.data(), rights));
     on.multiply_by_right(shape, source, right.data(), left.data());
     results.emplace_back("left", comparable(given.dtype, left.data(), lefts));
-    on.orthonormalize(shape.rank, {given.dtype, left.data(), lefts});
+    on.orthonormalize(shape.rank, {given.dtype, left.data(), lefts}, sums.data());
     results.emplace_back("orthonormal", comparable(given.dtype, left.data(), lefts));
     on.multiply_by_left(shape, source, left.data(), right.data());
     results.emplace_back("right", comparable(given.dtype, right.data(), rights));

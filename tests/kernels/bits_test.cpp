@@ -117,7 +117,7 @@ constexpr Known known_bits[] = {
     {"levels", level_all, Dtype::F32, 0xc3a925e5a536021b},
     {"levels", level_all, Dtype::F64, 0x1f6c290d699621c3},
     {"factors", factor_all, Dtype::F32, 0xb508954e5c0ff000},
-    {"factors", factor_all, Dtype::F64, 0xd46246e7cb2e81ed},
+    {"factors", factor_all, Dtype::F64, 0x0b0ac7baff5d5d4a},
     {"selections", select_all, Dtype::F32, 0x3115ebd4e098f217},
     {"selections", select_all, Dtype::F64, 0x035b61e9f06411ca},
     {"selections", select_all, Dtype::BF16, 0x89d6daf6799f22f1},

@@ -134,6 +134,8 @@ double product_of(const std::vector<double>& all, std::size_t length, std::size_
   return sum;
 }
 
+using Sums = std::vector<double>;
+
 TEST(Factors, BecomeOrthonormalAndSpanTheSame) {
   for (Dtype dtype : dtypes) {
     const double precision = dtype == Dtype::F32 ? 1e-5 : 1e-13;
@@ -141,7 +143,7 @@ TEST(Factors, BecomeOrthonormalAndSpanTheSame) {
       for (std::size_t length : {4u, 17u, 257u, 5000u}) {
         Block factor = block_of(dtype, drawn(draw_normal, dtype, vectors * length), 1);
         const std::vector<double> before = numbers_of(dtype, factor, vectors * length);
-        tested().orthonormalize(vectors, {dtype, factor.data(), vectors * length});
+        tested().orthonormalize(vectors, {dtype, factor.data(), vectors * length}, Sums(3).data());
         const std::vector<double> after = numbers_of(dtype, factor, vectors * length);
         for (std::size_t a = 0; a < vectors; ++a) {
           for (std::size_t b = 0; b < vectors; ++b) {
@@ -174,7 +176,7 @@ TEST(Factors, LoseAVectorThatIsACombinationOfThoseBeforeIt) {
       elements[3 * length + i] = 0;
     }
     Block factor = block_of(dtype, elements, 0);
-    tested().orthonormalize(4, {dtype, factor.data(), 4 * length});
+    tested().orthonormalize(4, {dtype, factor.data(), 4 * length}, Sums(3).data());
     const std::vector<double> after = numbers_of(dtype, factor, 4 * length);
     EXPECT_NEAR(product_of(after, length, 1, 1), 1, 1e-5);
     EXPECT_EQ(product_of(after, length, 2, 2), 0);
@@ -190,7 +192,7 @@ TEST(Factors, AreDrawnWhereTheyAreMissing) {
     elements[3 * length + 5] = oracle::encode(dtype, std::nan(""));
     Block factor = block_of(dtype, elements, 1), other = factor, again = factor;
     const auto draw = [&](Block& to, std::uint64_t number) {
-      tested().draw_missing(4, {.key = 5, .draw = number}, {dtype, to.data(), 4 * length});
+      tested().draw_missing(4, {.key = 5, .draw = number}, {dtype, to.data(), 4 * length}, Sums(3).data());
       EXPECT_TRUE(to.guards_hold());
       return numbers_of(dtype, to, 4 * length);
     };

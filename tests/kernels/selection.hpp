@@ -22,7 +22,7 @@
 namespace lacuna::test {
 
 /// The backend whose kernels are tested.
-inline const kernels::Backend& tested() { return configured_kernels(); }
+inline const kernels::Backend& tested() { return kernels_to_test(); }
 
 using Elements = std::vector<std::uint64_t>;
 using Random = std::mt19937_64;

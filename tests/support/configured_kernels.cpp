@@ -1,8 +1,11 @@
 #include "tests/support/configured_kernels.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
 
+#include "kernels/told_backend.hpp"
 #include "runtime/config/config.hpp"
+#include "tests/support/test_device.hpp"
 
 namespace lacuna::test {
 
@@ -15,6 +18,12 @@ const kernels::Backend& configured_kernels() {
     return *named;
   }();
   return *configured;
+}
+
+const kernels::Backend& kernels_to_test() {
+  if (!std::getenv("TEST_DEVICE")) return configured_kernels();
+  static const auto* const on_device = new kernels::ToldBackend(test_device_of(0).device());
+  return *on_device;
 }
 
 }  // namespace lacuna::test

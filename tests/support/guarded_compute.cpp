@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/opening_backend.hpp"
+#include "tests/support/run_backend.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -173,7 +173,11 @@ class GuardedCompute final : public runtime::Compute {
     };
     show(Sees::Tables);
     const kernels::Backend& real = *work.backend;
-    const OpeningBackend opening(real, show);
+    const RunBackend opening(real, [&](const BackendCall& call, const std::function<void()>& compute) {
+      show(call.sees);
+      compute();
+      show(Sees::Tables);
+    });
     work.backend = &opening;
     carry_out_trapped(work);
     work.backend = &real;

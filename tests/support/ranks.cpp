@@ -32,6 +32,9 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
   for (Rank rank = 0; rank < size; ++rank) {
     auto& transport = transports[static_cast<std::size_t>(rank)];
     if (options.wrap) transport = options.wrap(rank, std::move(transport));
+    const bool on_device = options.devices == OnDevice::All || (options.devices == OnDevice::Odd && rank % 2 == 1);
+    devices_.push_back(on_device ? std::make_unique<DeviceCalls>(test_device_of(rank)) : nullptr);
+    engine.device = on_device ? &test_device_of(rank).device() : options.executor.device;
     executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, engine));
     communicators_.push_back(
         std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));
@@ -53,12 +56,24 @@ Counters Ranks::counters(Rank rank) {
 Result<runtime::Run*> Ranks::post(Rank rank, const Call& call) {
   const auto algorithm = select_algorithm(call, communicator(rank).hosts());
   if (!algorithm) return algorithm.status();
-  return communicator(rank).post(call, **algorithm);
+  DeviceCalls* const device = devices_[static_cast<std::size_t>(rank)].get();
+  if (!device) return communicator(rank).post(call, **algorithm);
+  auto posted = communicator(rank).post(device->moved(call, rank, size()), **algorithm);
+  device->note_run(posted ? *posted : nullptr);
+  return posted;
 }
 
 bool Ranks::sweep() {
   bool moved = false;
-  for (auto& executor : executors_) moved = executor->progress() || moved;
+  for (std::size_t rank = 0; rank < executors_.size(); ++rank) {
+    moved = executors_[rank]->progress() || moved;
+    if (devices_[rank]) devices_[rank]->bring_back();
+  }
+  if (!moved) {
+    for (auto& device : devices_) {
+      if (device) device->idle();
+    }
+  }
   return moved;
 }
 
@@ -109,6 +124,7 @@ std::vector<Status> Ranks::run(const std::vector<Call>& calls, std::vector<Repor
   });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i]) continue;
+    if (devices_[i]) devices_[i]->bring_back();
     outcome[i] = runs[i]->status;
     if (reports && outcome[i]) (*reports)[i] = communicators_[i]->report(*runs[i]);
     communicators_[i]->release(*runs[i]);
@@ -120,6 +136,7 @@ Status Ranks::run_on(Rank rank, const Call& call) {
   auto posted = post(rank, call);
   if (!posted) return posted.status();
   Status status = communicator(rank).wait(**posted, std::nullopt);
+  if (auto& device = devices_[static_cast<std::size_t>(rank)]) device->bring_back();
   communicator(rank).release(**posted);
   return status;
 }

@@ -8,15 +8,20 @@
 
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
+#include "tests/support/device_calls.hpp"
 #include "transports/inproc.hpp"
 
 namespace lacuna::test {
+
+/// Which ranks make their calls on buffers of a device.
+enum class OnDevice : std::uint8_t { None, Odd, All };
 
 /// How the ranks of a test are made.
 struct RanksOptions {
   InprocOptions network = {};
   runtime::ExecutorOptions executor = {};
   std::vector<Rank> hosts = {};  ///< the host of each rank; empty: all on one
+  OnDevice devices = OnDevice::None;
   /// Makes what stands in the place of a rank's transport. Nothing: the transport itself stands there.
   std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap = {};
 };
@@ -63,6 +68,7 @@ class Ranks {
  private:
   std::vector<std::unique_ptr<runtime::Executor>> executors_;
   std::vector<std::unique_ptr<runtime::Communicator>> communicators_;
+  std::vector<std::unique_ptr<DeviceCalls>> devices_;  ///< by rank; null: its buffers are the host's
 };
 
 }  // namespace lacuna::test

@@ -14,6 +14,7 @@
 #include "bindings/cli/shared/text_table.hpp"
 #include "bindings/cli/shared/versions.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/device.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/launchers.hpp"
@@ -95,7 +96,7 @@ void print_text(const runtime::Config& config) {
                          {"host:", fmt::format("{}, {} processors", config.host, std::thread::hardware_concurrency())},
                          {"kernels:", kernels_of(config)},
                          {"kernels to choose from:", choice_of_kernels()},
-                         {"memory:", "host (device memory is not served)"},
+                         {"devices:", kernels::devices_here()},
                          {"transports:", transports(config)},
                          {"launcher:", launcher(config)},
                          {"listens:", listeners(config)}}));
@@ -115,7 +116,7 @@ void print_json(const runtime::Config& config) {
   for (const kernels::KernelsHere& kernels : kernels::kernels_here()) {
     json["kernels_to_choose_from"].push_back({{"name", kernels.name}, {"problem", kernels.problem}});
   }
-  json["memory"] = {"host"};
+  json["devices"] = kernels::devices_here();
   json["transports"] = transports(config);
   json["launcher"] = launcher(config);
   json["listens"] = listeners(config);

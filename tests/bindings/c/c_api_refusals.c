@@ -128,11 +128,15 @@ void bad_arguments(lacuna_communicator* communicator) {
   one.dtype = LACUNA_F32;
   expect_error(execute_allreduce(communicator, &one, &one, (lacuna_reduction)6, NULL, NULL), bad, "reduction is 6",
                "a wrong reduction");
-  one.memory = 3;
-  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "memory is 3", "wrong memory");
+  one.memory = 4;
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "memory is 4", "wrong memory");
   one.memory = other.memory = LACUNA_MEMORY_CUDA;
   expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), LACUNA_UNSUPPORTED, "memory",
                "device memory is refused with a reason");
+  one.device = 1;
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
+               "the input lies on device 1, ready after stream ", "two devices");
+  one.device = 0;
   one.memory = LACUNA_MEMORY_HOST;
   expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
                "the input lies in host memory, the output in cuda memory; they must lie in one kind", "two memories");

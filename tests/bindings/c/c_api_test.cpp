@@ -219,7 +219,7 @@ TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
   EXPECT_EQ(LACUNA_MISMATCH, static_cast<int>(Code::Mismatch));
   EXPECT_EQ(LACUNA_PROD, static_cast<int>(Reduction::Prod));
   EXPECT_EQ(LACUNA_OWN, static_cast<int>(Reduction::Own));
-  EXPECT_EQ(LACUNA_MEMORY_CUDA_MANAGED, static_cast<int>(MemoryKind::CudaManaged));
+  EXPECT_EQ(LACUNA_MEMORY_CUDA_HOST, static_cast<int>(MemoryKind::CudaHost));
   EXPECT_EQ(LACUNA_POLICY_NEVER, static_cast<int>(SkipPolicy::Never));
   EXPECT_EQ(LACUNA_POLICY_AUTOMATIC, static_cast<int>(SkipPolicy::Automatic));
   EXPECT_EQ(LACUNA_LOW, static_cast<int>(Priority::Low));

@@ -118,7 +118,7 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
                           .output = data.data(),
                           .count = 10,
                           .memory = {.kind = MemoryKind::Cuda}}),
-                 Code::Unsupported, "memory");
+                 Code::Unsupported, "a buffer lies in cuda memory of device 0: ");
     EXPECT_TRUE(rank.status());
   }
   on_each(ranks, [](Communicator& rank) {

@@ -20,9 +20,9 @@ constexpr std::size_t credit = 4096;
 /// The landings of process 0 of a job of three, where messages wait.
 struct Waiting {
   runtime::Links links{3, credit};
-  runtime::BlockPool blocks;
+  runtime::MemoryPools memory;
   std::vector<Descriptor> discards;
-  runtime::Landings landings{{.credit_bytes = credit, .most_descriptors = 2}, links, blocks, discards};
+  runtime::Landings landings{{.credit_bytes = credit, .most_descriptors = 2}, links, memory, discards};
 };
 
 TEST(Landings, ALandingThatIsUsedAgainHasNothingOfItsLastMessage) {

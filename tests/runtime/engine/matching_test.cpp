@@ -34,9 +34,9 @@ struct Matcher {
   Group group{2};
   runtime::RunTable runs{0, 16, 16};
   runtime::Links links{2, credit};
-  runtime::BlockPool blocks;
+  runtime::MemoryPools memory;
   std::vector<Descriptor> discards;
-  runtime::Landings landings{{.credit_bytes = credit, .most_descriptors = 16}, links, blocks, discards};
+  runtime::Landings landings{{.credit_bytes = credit, .most_descriptors = 16}, links, memory, discards};
   runtime::Matching matching{group, 0, runs, landings};
 };
 

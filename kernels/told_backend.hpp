@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/device.hpp"
+
+namespace lacuna::kernels {
+
+/// The kernels of a device, as a step of a graph calls them. The step runs on the host. It may give results a place
+/// anywhere on the host, for instance on its stack, and read them once the function has returned, as
+/// kernels::Backend promises. The device writes such results to cells in pinned memory. A function waits for its
+/// results if they do not lie in the device's memory. It asks again and again whether an event has passed, and blocks
+/// nothing else. Cuts that it is given are copied to such cells too.
+///
+/// Each step that runs has an object of its own. Its work on the device may go on after the step has returned. The
+/// object must not serve another step before that has ended. Errors of the device are thrown as std::runtime_error.
+/// Thread rule: one thread at a time.
+class ToldBackend final : public Backend {
+ public:
+  /// Takes pinned memory and an event of the device, which outlives the object. Throws std::bad_alloc.
+  explicit ToldBackend(Device& device);
+  ~ToldBackend() override;
+  ToldBackend(const ToldBackend&) = delete;
+  ToldBackend& operator=(const ToldBackend&) = delete;
+
+  /// Begins to serve another step.
+  void begin() { used_ = 0; }
+
+  std::string_view name() const override;
+  std::size_t elements_in_cache() const override;
+  void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
+  void clear(Target out) const override;
+  void copy(Scale scale, Target out, const std::byte* in) const override;
+  void sum_of_powers(Source from, int power, double scale, double* sum) const override;
+  void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
+  void convert(Source from, Target to, std::byte* rest) const override;
+  void accumulate(Reduction reduction, Target sum, Source term) const override;
+  void compare(Source a, const std::byte* b, Comparison* sums) const override;
+  void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
+  void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
+                std::byte* workspace, Cut* cut) const override;
+  void count(Source from, const Cut* cut, std::uint64_t* count) const override;
+  void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const override;
+  void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+            std::uint64_t* taken) const override;
+  void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const override;
+  void count_magnitudes(Source from, std::size_t samples, std::uint32_t* bins) const override;
+  void histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
+                 std::span<std::int64_t> skews) const override;
+  void find_range(std::span<const std::uint32_t> places, std::uint64_t begin, std::uint64_t end,
+                  Between* found) const override;
+  void sample_places(std::span<const std::uint32_t> places, const EvenSample& of, std::uint32_t* words) const override;
+  void find_common(std::span<const std::uint32_t> places, std::span<const std::uint32_t> others, std::uint32_t* found,
+                   std::uint64_t* count) const override;
+  void find_beyond(std::span<const std::uint32_t> places, std::size_t length, Beyond* found) const override;
+  void clear_at(std::span<const std::uint32_t> places, Target to) const override;
+  void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const override;
+  void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const override;
+  void sort(Dtype dtype, const EntriesView& list, std::size_t length, EntriesList to, EntriesList spare,
+            std::byte* workspace, std::uint64_t* taken, std::uint64_t* sound) const override;
+  void pack_bits(std::span<const std::uint32_t> places, std::uint32_t base, std::size_t length,
+                 std::byte* map) const override;
+  void unpack_bits(const std::byte* map, std::size_t length, std::uint32_t* places,
+                   std::uint64_t* count) const override;
+  void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
+  void find_blocks(Source from, const BlockGrid& grid, const Cut* cut, std::byte* map) const override;
+  void rank_bits(const std::byte* map, std::size_t length, std::uint32_t* ranks) const override;
+  void unite_bits(std::byte* map, const std::byte* other, std::size_t length) const override;
+  void take_blocks(Source from, const BlockGrid& grid, const BlockSet& set, std::byte* packed) const override;
+  void put_blocks(const std::byte* packed, const BlockGrid& grid, const BlockSet& set, bool clears,
+                  Target to) const override;
+  void sum_rows(Dtype dtype, const std::byte* rows, std::size_t length, std::size_t count, const std::uint32_t* begins,
+                const std::uint32_t* order, std::byte* packed) const override;
+  void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const override;
+  void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const override;
+  void copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const override;
+  void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
+  void read_header(const std::byte* message, EntriesHeader* header) const override;
+  void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;
+  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
+           std::uint64_t* entries) const override;
+  void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
+             Target room, EntriesList to, std::uint64_t* taken) const override;
+  void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
+                     std::byte* rest) const override;
+  void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const override;
+  void multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
+                         std::byte* left) const override;
+  void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
+                        std::byte* right) const override;
+  void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right, ProductUse does,
+                        Target to) const override;
+  void orthonormalize(std::size_t vectors, Target factor, double* sums) const override;
+  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const override;
+  void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
+  void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;
+  void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,
+                   Peeled* peeled) const override;
+
+ private:
+  class Results;
+
+  /// Takes so many bytes of the cells. Waits until all cells are free if there are not enough.
+  std::byte* take_cells(std::size_t bytes) const;
+  /// Waits until the device has done all that it was given.
+  void wait() const;
+
+  Device& device_;
+  const Backend& on_;
+  std::byte* const cells_;
+  Event* const event_;
+  mutable std::size_t used_ = 0;  ///< bytes of the cells that are taken
+};
+
+}  // namespace lacuna::kernels
