@@ -85,13 +85,18 @@ Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call&
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
   if (Status valid = reads ? read_buffer(given.input, "input", input) : Status(); !valid) return valid;
   if (Status valid = writes ? read_buffer(given.output, "output", output) : Status(); !valid) return valid;
-  if (Status alike = reads && writes ? check_alike(input, output) : Status(); !alike) return alike;
+  if (reads && writes && input.dtype != output.dtype) {
+    return {Code::InvalidArgument, fmt::format("the input is of {}, the output of {}; they must be of one dtype",
+                                               to_string(static_cast<lacuna::Dtype>(input.dtype)),
+                                               to_string(static_cast<lacuna::Dtype>(output.dtype)))};
+  }
   if (Status valid = read_tables(communicator, given, call); !valid) return valid;
   const lacuna_buffer& one = reads ? input : output;
   call.input = input.data;
   call.output = output.data;
   call.dtype = static_cast<lacuna::Dtype>(one.dtype);
-  call.memory = memory_of(one);
+  call.memory = memory_of(input);
+  typed.output_memory = memory_of(output);
   typed.input = input.count;
   typed.output = output.count;
   return read_entries(given, typed);

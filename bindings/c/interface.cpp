@@ -82,27 +82,6 @@ Memory memory_of(const lacuna_buffer& buffer) {
   return {static_cast<MemoryKind>(buffer.memory), buffer.device, buffer.stream};
 }
 
-Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output) {
-  if (input.dtype != output.dtype) {
-    return {Code::InvalidArgument,
-            fmt::format("the input is of {}, the output of {}; they must be of one dtype",
-                        to_string(static_cast<Dtype>(input.dtype)), to_string(static_cast<Dtype>(output.dtype)))};
-  }
-  if (input.memory == output.memory) {
-    if (!is_on_device(static_cast<MemoryKind>(input.memory))) return {};
-    if (input.device == output.device && input.stream == output.stream) return {};
-    return {
-        Code::InvalidArgument,
-        fmt::format("the input lies on device {}, ready after stream {}; the output on device {}, ready after stream "
-                    "{}; both must be the same",
-                    input.device, input.stream, output.device, output.stream)};
-  }
-  return {Code::InvalidArgument, fmt::format("the input lies in {} memory, the output in {} memory; they must lie in "
-                                             "one kind",
-                                             to_string(static_cast<MemoryKind>(input.memory)),
-                                             to_string(static_cast<MemoryKind>(output.memory)))};
-}
-
 bool prepares(const lacuna_options* given) {
   lacuna_options value = LACUNA_OPTIONS_INIT;
   return read(given, value) && value.prepare != 0;

@@ -92,7 +92,5 @@ Status read_options(const lacuna_options* given, Options& options);
 bool prepares(const lacuna_options* given);
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);
 Memory memory_of(const lacuna_buffer& buffer);
-/// Returns Ok, or in what the two buffers of a call differ although they must not.
-Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output);
 
 }  // namespace lacuna::c

@@ -843,6 +843,14 @@ LACUNA_EXPORT lacuna_status lacuna_wait_any(lacuna_request* const* requests, siz
  */
 LACUNA_EXPORT lacuna_status lacuna_test_any(lacuna_request* const* requests, size_t count, size_t* index);
 /**
+ * Makes a stream of the program, a cudaStream_t, wait for the end of a call: work that enters the stream after this
+ * function begins once the call has ended, also if it fails, which lacuna_wait() tells. The host does not wait. It
+ * needs LACUNA_PROGRESS=thread, and a call before whose data lay on a device. An error changes nothing.
+ * @param request the call
+ * @param stream  the stream; null is the default stream
+ */
+LACUNA_EXPORT lacuna_status lacuna_hold_stream(lacuna_request* request, void* stream);
+/**
  * Says after a failure whether the buffers are free: *reclaimed becomes 1 once nothing touches them any more, else 0.
  * It may stay 0 until the process ends, if a network card, or a rank that did not answer, can reach them. lacuna_wait()
  * waits some seconds for it.

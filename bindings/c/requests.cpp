@@ -93,6 +93,14 @@ lacuna_status lacuna_start(lacuna_request* request) {
   });
 }
 
+lacuna_status lacuna_hold_stream(lacuna_request* request, void* stream) {
+  return guarded([&]() -> Status {
+    if (!request) return null_argument("request");
+    if (Status may = request->home.check(); !may) return may;
+    return any(*request).hold_stream(stream);
+  });
+}
+
 lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed) {
   return guarded([&]() -> Status {
     if (!request || !reclaimed) return null_argument(request ? "reclaimed" : "request");

@@ -109,21 +109,22 @@ struct SparseOutput {
 ///     Status done = world.call(allreduce(gradient, gradient, Reduction::Avg));
 ///
 /// A buffer is one element, or elements in contiguous memory: a std::span, or a std::vector, std::array and the like
-/// that has a name. A temporary container is refused, because a call may outlive it. The element type is that of the
-/// buffers (DtypeOf). If it is named, as in allreduce<float>(...), the buffers must have it.
-/// Lengths that do not fit together are an error of call, start and prepare, and nothing is sent. With tables of blocks
-/// a buffer may be longer than needed. In functions with a `root`, some buffers belong to the root only; other ranks
-/// may pass an empty span for these. Like a Call, a TypedCall owns neither buffers nor tables. To tell these
-/// functions from std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan, or name the
-/// element type.
+/// that has a name. A temporary container is refused, because a call may outlive it. A MemorySpan says that elements
+/// lie on a device. The element type is that of the buffers (DtypeOf). If it is named, as in allreduce<float>(...), the
+/// buffers must have it. Lengths that do not fit together are an error of call, start and prepare, and nothing is sent.
+/// With tables of blocks a buffer may be longer than needed. In functions with a `root`, some buffers belong to the
+/// root only; other ranks may pass an empty span for these. Like a Call, a TypedCall owns neither buffers nor tables.
+/// To tell these functions from std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan,
+/// or name the element type.
 ///
 /// Each of these functions also takes one buffer, for a call in place. It is the larger of the two buffers that the
 /// rank has, or the only one: in an allgather all blocks, of which each rank has filled its own; in a gather all blocks
 /// on the root, and the rank's block elsewhere.
 struct [[nodiscard]] TypedCall {
-  Call call{};             ///< its count is not used
+  Call call{};             ///< its count is not used; its memory is that of the input
   std::size_t input = 0;   ///< elements of its input, if this rank has one
   std::size_t output = 0;  ///< elements of its output, if this rank has one
+  Memory output_memory{};  ///< of its output, if this rank has one; a rank with both needs equal ones
   /// The call has one buffer, and both lengths are its own: where the collective has a block for each rank on one side
   /// only, the other side is block `rank` of the buffer.
   bool in_place = false;
@@ -133,9 +134,10 @@ struct [[nodiscard]] TypedCall {
 template <class Buffer>
 requires(!is_sparse_input<std::remove_cv_t<Buffer>>) void set_input(TypedCall& typed, Buffer& input) {
   const auto in = elements_of_buffer(input);
-  typed.call.input = in.data();
+  typed.call.input = in.data;
   typed.call.dtype = DtypeOf<ElementOf<Buffer&>>::value;
-  typed.input = in.size();
+  typed.call.memory = in.memory;
+  typed.input = in.size;
 }
 template <class T>
 void set_input(TypedCall& typed, const SparseInput<T>& input) {
@@ -149,8 +151,9 @@ void set_input(TypedCall& typed, const SparseInput<T>& input) {
 template <class Buffer>
 requires(!is_sparse_output<std::remove_cv_t<Buffer>>) void set_output(TypedCall& typed, Buffer& output) {
   const auto out = elements_of_buffer(output);
-  typed.call.output = out.data();
-  typed.output = out.size();
+  typed.call.output = out.data;
+  typed.output_memory = out.memory;
+  typed.output = out.size;
 }
 template <class T>
 void set_output(TypedCall& typed, const SparseOutput<T>& output) {

@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
-#include <span>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/float16.hpp"
 #include "runtime/values/located.hpp"
+#include "runtime/values/memory.hpp"
 
 /// Which types the elements of typed calls may have, and what may be a buffer of them.
 namespace lacuna {
@@ -72,6 +73,35 @@ inline constexpr bool is_sparse_output = false;
 template <class T>
 inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
 
+/// Elements with the memory that they lie in, such as that of a device. Like a std::span it does not own them. It is no
+/// range, because the host may be unable to reach them.
+///
+///     MemorySpan gradient{data, count, {.kind = MemoryKind::Cuda, .stream = stream}};
+///     Status done = world.call(allreduce(gradient));
+template <class T>
+struct MemorySpan {
+  T* data = nullptr;
+  std::size_t size = 0;
+  Memory memory{};
+};
+
+/// Tells calls how a type of another library is a buffer, such as a view of Kokkos. A specialisation has a function
+/// `MemorySpan<T> of(const Buffer&)`, which may throw if the elements are not contiguous.
+template <class Buffer>
+struct BufferTraits {};
+template <class T>
+struct BufferTraits<MemorySpan<T>> {
+  static MemorySpan<T> of(const MemorySpan<T>& span) { return span; }
+};
+template <class Buffer>
+concept MappedBuffer = requires(const std::remove_cvref_t<Buffer>& buffer) {
+  BufferTraits<std::remove_cvref_t<Buffer>>::of(buffer);
+};
+/// The elements of a mapped buffer, which are const if the buffer can't be written.
+template <MappedBuffer Buffer>
+using MappedElement = std::remove_pointer_t<
+    decltype(BufferTraits<std::remove_cvref_t<Buffer>>::of(std::declval<const std::remove_cvref_t<Buffer>&>()).data)>;
+
 /// Elements in contiguous memory.
 template <class Buffer>
 concept ContiguousElements = std::ranges::contiguous_range<Buffer> && std::ranges::sized_range<Buffer>;
@@ -79,6 +109,8 @@ concept ContiguousElements = std::ranges::contiguous_range<Buffer> && std::range
 /// The element type of a buffer. A buffer is a list of elements, one element, or a list of entries.
 template <class Buffer>
 struct ElementOfBuffer : std::remove_cvref<Buffer> {};
+template <MappedBuffer Buffer>
+struct ElementOfBuffer<Buffer> : std::remove_const<MappedElement<Buffer>> {};
 template <ContiguousElements Buffer>
 struct ElementOfBuffer<Buffer> : std::type_identity<std::ranges::range_value_t<Buffer>> {};
 template <class T>
@@ -100,6 +132,9 @@ consteval BufferFault fault_of_buffer() {
   using Plain = std::remove_cvref_t<Buffer>;
   if constexpr (is_output ? is_sparse_output<Plain> : is_sparse_input<Plain>) {
     return takes == Buffers::Elements ? BufferFault::Entries : BufferFault::None;
+  } else if constexpr (MappedBuffer<Buffer>) {
+    if (!lacuna::Element<ElementOf<Buffer>>) return BufferFault::Element;
+    return is_output && std::is_const_v<MappedElement<Buffer>> ? BufferFault::Constant : BufferFault::None;
   } else if constexpr (std::ranges::range<Buffer> && !ContiguousElements<Buffer>) {
     return BufferFault::Scattered;
   } else if constexpr (!lacuna::Element<ElementOf<Buffer>>) {
@@ -142,8 +177,8 @@ constexpr bool accept_buffers() {
       "double, int32_t or int64_t, or a type for which the program has specialised lacuna::DtypeOf");
   static_assert(
       fault != BufferFault::Scattered,
-      "lacuna: a buffer is contiguous: one element, or a std::span, std::vector, std::array or built-in array "
-      "of elements; a std::vector<bool>, std::list or view that computes its elements is not");
+      "lacuna: a buffer is contiguous: one element, or a std::span, std::vector, std::array, built-in array or "
+      "lacuna::MemorySpan of elements; a std::vector<bool>, std::list or view that computes its elements is not");
   static_assert(fault != BufferFault::Temporary,
                 "lacuna: a call may outlive a temporary. Pass a variable or a std::span of the memory");
   static_assert(fault != BufferFault::Constant, "lacuna: the call writes to this buffer, so it must not be const");
@@ -160,10 +195,12 @@ constexpr bool accept_buffers() {
 /// The elements of a buffer: those of a list, or one.
 template <class Buffer>
 auto elements_of_buffer(Buffer& buffer) {
-  if constexpr (ContiguousElements<Buffer&>) {
-    return std::span(std::ranges::data(buffer), std::ranges::size(buffer));
+  if constexpr (MappedBuffer<Buffer>) {
+    return BufferTraits<std::remove_cvref_t<Buffer>>::of(buffer);
+  } else if constexpr (ContiguousElements<Buffer&>) {
+    return MemorySpan{std::ranges::data(buffer), std::ranges::size(buffer)};
   } else {
-    return std::span(&buffer, 1);
+    return MemorySpan{&buffer, 1};
   }
 }
 

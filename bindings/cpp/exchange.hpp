@@ -10,7 +10,8 @@
 namespace lacuna {
 
 /// Returns what is exchanged with one neighbour: it gets all of `out`, and all of `in` is filled by it. One of them may
-/// be empty. Buffers are those of typed calls (TypedCall). Like an Exchange, a Halo does not own its buffers.
+/// be empty. Buffers are those of typed calls (TypedCall). Where they lie on a device, Exchange::memory must say so.
+/// Like an Exchange, a Halo does not own its buffers.
 ///
 ///     const std::vector<Neighbour> sides = grid.neighbours(world.rank());
 ///     Status done = world.call(Exchange{.neighbours = sides, .halos = halos});
@@ -20,7 +21,7 @@ Halo halo(Out&& out, In&& in) {
   if constexpr (accept_buffers<fault>()) {
     const auto to = elements_of_buffer(out);
     const auto from = elements_of_buffer(in);
-    return {to.data(), to.size(), from.data(), from.size(), DtypeOf<ElementOf<Out>>::value};
+    return {to.data, to.size, from.data, from.size, DtypeOf<ElementOf<Out>>::value};
   } else {
     return {};
   }

@@ -32,6 +32,20 @@ void place_in_one_buffer(TypedCall& typed, Call& call, Rank rank, Rank size) {
   call.output = static_cast<std::byte*>(call.output) + offsets.output * size_of(call.dtype);
 }
 
+/// Returns Ok if both buffers of a call lie in one memory.
+Status check_alike(const Memory& input, const Memory& output) {
+  if (input.kind != output.kind) {
+    return {Code::InvalidArgument, fmt::format("the input lies in {} memory, the output in {} memory; they must lie in "
+                                               "one kind",
+                                               to_string(input.kind), to_string(output.kind))};
+  }
+  if (!is_on_device(input.kind) || (input.device == output.device && input.stream == output.stream)) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the input lies on device {}, ready after stream {}; the output on device {}, ready after stream "
+                      "{}; both must be the same",
+                      input.device, input.stream, output.device, output.stream)};
+}
+
 /// What a job must know of the algorithms.
 constexpr Registry registry = {.select = select_algorithm, .method = method_options};
 
@@ -113,6 +127,11 @@ Status Request::wait() {
 Status Request::wait(std::chrono::milliseconds timeout) {
   Status may = check();
   return run_ && may ? group_->communicator.wait(*run_, timeout) : may;
+}
+
+Status Request::hold_stream(void* stream) {
+  Status may = check();
+  return run_ && may ? group_->job->executor->hold(*run_, stream) : may;
 }
 
 bool Request::reclaimed() { return !run_ || !check() || group_->communicator.reclaimed(*run_); }
@@ -381,6 +400,11 @@ Result<Call> Communicator::counted(TypedCall typed) const {
     return {Code::InvalidArgument, fmt::format("{}: the {} has {}, must have {}{}", traits.name, name,
                                                count_of(given, "element"), needed, tables ? " or more" : "")};
   };
+  if (reads && writes) {
+    if (Status alike = check_alike(call.memory, typed.output_memory); !alike) return alike;
+  } else if (writes) {
+    call.memory = typed.output_memory;
+  }
   Status fits = reads ? check("input", traits.input, typed.input, input_length(call, size())) : Status();
   if (fits && writes) fits = check("output", traits.output, typed.output, output_length(call, size()));
   if (!fits) return fits;

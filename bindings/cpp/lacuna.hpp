@@ -16,6 +16,7 @@
 #include "algorithms/registry/method_options.hpp"
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/exchange.hpp"
+#include "bindings/cpp/messages.hpp"
 #include "bindings/cpp/request.hpp"
 #include "bindings/cpp/request_list.hpp"
 #include "runtime/values/call.hpp"
@@ -198,38 +199,40 @@ class Communicator {
   /// lacuna moves them meanwhile.
   Result<Request> start(const Send& message);
   Result<ReceiveRequest> start(const Receive& message);
+  // These functions take the buffers of typed calls (TypedCall).
+
   /// Sends a message. Returns when `data` may be changed, which may be before the receiver has asked for it.
-  template <class T>
-  Status send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
-    auto request = start_send(data, to, tag, std::move(options));
+  template <class T = void, class Data>
+  Status send(Data&& data, Rank to, int tag = 0, MessageOptions options = {}) {
+    auto request = start_send<T>(std::forward<Data>(data), to, tag, std::move(options));
     return request ? request->wait() : request.status();
   }
   /// Starts to send. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Send&).
-  template <class T>
-  Result<Request> start_send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
-    return start(Send{data.data(), data.size(), DtypeOf<T>::value, to, tag, {}, std::move(options)});
+  template <class T = void, class Data>
+  Result<Request> start_send(Data&& data, Rank to, int tag = 0, MessageOptions options = {}) {
+    return start(send_of<T>(std::forward<Data>(data), to, tag, std::move(options)));
   }
   /// Receives the next message from `from` with this tag into the front of `data`. Returns its number of elements.
-  template <class T>
-  Result<std::size_t> receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
-    auto request = start_receive(data, from, tag, std::move(options));
+  template <class T = void, class Data>
+  Result<std::size_t> receive(Data&& data, Rank from, int tag = 0, MessageOptions options = {}) {
+    auto request = start_receive<T>(std::forward<Data>(data), from, tag, std::move(options));
     if (!request) return request.status();
     if (Status ended = request->wait(); !ended) return ended;
-    return request->received_bytes() / sizeof(T);
+    return request->received_bytes() / sizeof(ElementOf<Data>);
   }
   /// Receives the next message with this tag from any rank into the front of `data`.
-  template <class T>
-  Result<Received> receive_any(std::span<T> data, int tag = 0, MessageOptions options = {}) {
-    auto request = start_receive(data, any_rank, tag, std::move(options));
+  template <class T = void, class Data>
+  Result<Received> receive_any(Data&& data, int tag = 0, MessageOptions options = {}) {
+    auto request = start_receive<T>(std::forward<Data>(data), any_rank, tag, std::move(options));
     if (!request) return request.status();
     if (Status ended = request->wait(); !ended) return ended;
-    return Received{request->source(), request->received_bytes() / sizeof(T)};
+    return Received{request->source(), request->received_bytes() / sizeof(ElementOf<Data>)};
   }
   /// Starts to receive, also from any_rank. By default nothing moves while the caller works (LACUNA_PROGRESS); see
   /// start(const Receive&).
-  template <class T>
-  Result<ReceiveRequest> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
-    return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
+  template <class T = void, class Data>
+  Result<ReceiveRequest> start_receive(Data&& data, Rank from, int tag = 0, MessageOptions options = {}) {
+    return start(receive_of<T>(std::forward<Data>(data), from, tag, std::move(options)));
   }
   /// Starts to send one message and to receive another one, from the same rank or from different ones. The request has
   /// finished once both have. If it fails, nothing was sent or taken. Ranks that all do this at once do not wait for
@@ -237,20 +240,19 @@ class Communicator {
   Result<ReceiveRequest> start(const Send& out, const Receive& in);
   /// Sends `out` to rank `to`, and receives the next message from rank `from` with this tag into the front of `in`.
   /// Returns its number of elements once both have ended. The ranks may be equal, and may be this one.
-  template <class T>
-  Result<std::size_t> sendrecv(std::span<const T> out, Rank to, std::span<T> in, Rank from, int tag = 0,
-                               MessageOptions options = {}) {
-    auto request = start_sendrecv(out, to, in, from, tag, std::move(options));
+  template <class T = void, class Out, class In>
+  Result<std::size_t> sendrecv(Out&& out, Rank to, In&& in, Rank from, int tag = 0, MessageOptions options = {}) {
+    auto request = start_sendrecv<T>(std::forward<Out>(out), to, std::forward<In>(in), from, tag, std::move(options));
     if (!request) return request.status();
     if (Status ended = request->wait(); !ended) return ended;
-    return request->received_bytes() / sizeof(T);
+    return request->received_bytes() / sizeof(ElementOf<In>);
   }
   /// Starts a sendrecv. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Send&).
-  template <class T>
-  Result<ReceiveRequest> start_sendrecv(std::span<const T> out, Rank to, std::span<T> in, Rank from, int tag = 0,
+  template <class T = void, class Out, class In>
+  Result<ReceiveRequest> start_sendrecv(Out&& out, Rank to, In&& in, Rank from, int tag = 0,
                                         MessageOptions options = {}) {
-    return start(Send{out.data(), out.size(), DtypeOf<T>::value, to, tag, {}, options},
-                 Receive{in.data(), in.size(), DtypeOf<T>::value, from, tag, {}, options});
+    return start(send_of<T>(std::forward<Out>(out), to, tag, options),
+                 receive_of<T>(std::forward<In>(in), from, tag, options));
   }
 
   // A neighbour exchange sends one message to each neighbour and receives one from each. ProcessGrid and

@@ -46,6 +46,10 @@ class Request {
   Status wait();
   /// Waits like wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
   Status wait(std::chrono::milliseconds timeout);
+  /// Makes a stream of the program, a cudaStream_t, wait for the end of the request: work that enters the stream after
+  /// this call begins once the request has finished, also if it fails, which wait() tells. The host does not wait.
+  /// Needs LACUNA_PROGRESS=thread, and a call before whose data lay on a device. An error changes nothing.
+  Status hold_stream(void* stream);
   /// Returns true, after a failure, once nothing touches the buffers any more. It may stay false until the process
   /// ends, if a network card, or a rank that did not answer, can reach them.
   bool reclaimed();

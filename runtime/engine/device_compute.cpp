@@ -146,8 +146,8 @@ Work* DeviceCompute::ended() {
     Running ended = running.pop();
     return end(ended);
   }
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto drained = ::read(event_.get(), &count, sizeof count);
+  std::uint64_t written = 0;
+  if (signals_ > 0 && ::read(event_.get(), &written, sizeof written) > 0) signals_ -= written;
   return nullptr;
 }
 
@@ -169,6 +169,7 @@ bool DeviceCompute::arm() {
     try {
       if (device_.has_passed(running_[i].front().event)) return false;
       device_.signal(static_cast<DeviceStream>(i), event_.get());
+      ++signals_;
     } catch (...) {
       return false;  // ended() tells of it
     }

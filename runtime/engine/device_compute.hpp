@@ -61,6 +61,7 @@ class DeviceCompute final : public Compute {
   Fifo<Work*> kernels_;  ///< that have not begun
   Fifo<Work*> broken_;   ///< that the device could not take, with why
   std::array<Fifo<Running>, kernels::device_streams> running_;
+  std::uint64_t signals_ = 0;  ///< that streams will write, or have written, to the descriptor since it was read
   std::vector<std::unique_ptr<kernels::ToldBackend>> backends_;
   std::vector<kernels::ToldBackend*> free_backends_;
 };

@@ -235,6 +235,7 @@ void Executor::finish_run(Run& run, const Status& status) {
   run.finished = true;
   alarms_.note_end();
   run.status = status;
+  if (run.holds) holds_->release(run.holds);
   if (tracer_) tracer_->call_ended(run);
   const Run& first = run.first ? *run.first : run;
   if (run.call.options.notify && has_ended(first)) alarms_.push({*run.call.options.notify, outcome(first)});

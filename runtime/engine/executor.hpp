@@ -23,6 +23,7 @@
 #include "runtime/engine/message_graphs.hpp"
 #include "runtime/engine/operation.hpp"
 #include "runtime/engine/run_tracer.hpp"
+#include "runtime/engine/stream_holds.hpp"
 #include "runtime/engine/watched.hpp"
 #include "runtime/engine/wire.hpp"
 #include "runtime/observe/flight_record.hpp"
@@ -60,6 +61,9 @@ class Executor : public Watched, private Receiver {
   /// Returns ok, or why calls with data in this memory are not served. The first call for a device opens it. A device
   /// must reach the addresses, of which a null one lies nowhere.
   Status serve(const Memory& memory, std::span<const void* const> addresses);
+  /// The work that enters this stream of the program from now on begins once the runs of the batch have ended. Returns
+  /// ok, or why the stream can't wait.
+  Status hold(Run& first, void* stream);
   Counters counters(Rank peer) const;
   /// Returns all members but JobCounters::host.
   JobCounters job_counters() const;
@@ -354,8 +358,9 @@ class Executor : public Watched, private Receiver {
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
   const std::unique_ptr<Compute> compute_;  // of the host; ends before the memory that its works use
-  // The device of this executor's calls. It is made under the lock, and stays.
+  // The device of this executor's calls, and the streams that wait for them. Both are made under the lock, and stay.
   std::unique_ptr<DeviceCompute> made_device_;
+  std::unique_ptr<StreamHolds> holds_;
   std::atomic<DeviceCompute*> device_{nullptr};
   bool stages_all_ = true;  // the transport takes no memory of the device
   std::uint32_t slots_in_use_ = 0;

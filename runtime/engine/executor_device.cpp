@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/engine/batch.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
@@ -63,6 +64,7 @@ Status Executor::open_device(const Memory& memory) {
   if (made_device_) return {};
   kernels::Device& device = **opened;
   made_device_ = std::make_unique<DeviceCompute>(device);
+  holds_ = std::make_unique<StreamHolds>(device);
   memory_.add(device.memory());
   memory_.add(device.pinned());
   const Status direct = transport_->viable({.kind = MemoryKind::Cuda, .device = device.number()});
@@ -71,6 +73,25 @@ Status Executor::open_device(const Memory& memory) {
   device_.store(made_device_.get(), std::memory_order_release);
   log_info(Subsystem::Executor, "calls compute on device {} ({}); messages {}", device.number(), device.name(),
            direct ? "leave from its memory" : fmt::format("go through pinned memory: {}", direct.message()));
+  return {};
+}
+
+Status Executor::hold(Run& first, void* stream) {
+  if (!options_.progress_thread) {
+    return {Code::Unsupported,
+            "a stream can wait for a call only where a thread makes progress; set LACUNA_PROGRESS=thread, or wait for "
+            "the request on the host"};
+  }
+  Lock lock(*this);
+  if (has_ended(first)) return {};
+  if (!holds_) return {Code::Unsupported, "a stream can't wait for a call before a call had its data on a device"};
+  try {
+    for (Run* run = &first; run; run = run->next) {
+      if (!run->finished) holds_->hold(stream, run->holds);
+    }
+  } catch (const std::exception& error) {
+    return {Code::Internal, fmt::format("the stream can't wait for the call: {}", error.what())};
+  }
   return {};
 }
 

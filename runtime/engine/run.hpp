@@ -25,6 +25,7 @@ struct Event;
 namespace lacuna::runtime {
 
 class Client;
+struct StreamHold;
 
 /// One execution of a call or of one side of a message: what the two have in common. It is a CollectiveRun or, as its
 /// kind says, a MessageRun.
@@ -39,6 +40,7 @@ struct Run {
   std::uint32_t operations = 0;          ///< of the transport and of steps that compute; they use the run's buffers
   std::uint64_t sent = 0, received = 0;  ///< payload, bytes
   kernels::Event* after = nullptr;  ///< of a call with data on a device: its buffers are ready once this has passed
+  StreamHold* holds = nullptr;      ///< streams of the program that wait for its end
   std::exception_ptr flaw;          ///< why what begins first could not be made, until it begins
   Clock::time_point deadline;
   std::uint64_t posted = 0;                                  ///< in ticks

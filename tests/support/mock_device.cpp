@@ -53,7 +53,10 @@ class MockDevice::Space final : public MemorySpace {
     if (bytes == 0) return;
     const std::lock_guard lock(device_.mutex_);
     if (!pinned_) ++device_.calls_.waits;
-    device_.with_open_pages([&] { std::memset(memory, 0, bytes); });
+    device_.with_pages([&] {
+      device_.open_pages();
+      std::memset(memory, 0, bytes);
+    });
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
@@ -151,15 +154,20 @@ void MockDevice::check(std::string_view function, const void* address) const {
   std::abort();
 }
 
-/// Opens the memory of the device while the work runs.
-void MockDevice::with_open_pages(const std::function<void()>& work) {
+/// Runs something that may open the memory of the device, and closes it afterwards.
+void MockDevice::with_pages(const std::function<void()>& work) {
   const std::lock_guard lock(mutex_);
-  const auto allow = [&](int access) {
-    if (used_ > 0) ::mprotect(arena_, used_, access);
-  };
-  if (openers_++ == 0) allow(PROT_READ | PROT_WRITE);
+  ++users_of_pages_;
   work();
-  if (--openers_ == 0) allow(PROT_NONE);
+  if (--users_of_pages_ > 0 || !are_pages_open_) return;
+  ::mprotect(arena_, used_, PROT_NONE);
+  are_pages_open_ = false;
+}
+
+void MockDevice::open_pages() {
+  if (are_pages_open_ || used_ == 0) return;
+  ::mprotect(arena_, used_, PROT_READ | PROT_WRITE);
+  are_pages_open_ = true;
 }
 
 void MockDevice::throw_if_broken() const {
@@ -173,13 +181,17 @@ void MockDevice::enter(const void* stream, Task task) {
   ++to.entered;
 }
 
-/// Does the next task of a stream. Returns false if it has none, or if the task may not begin yet.
+/// Does the next task of a stream, with the pages of the device. Returns false if it has none, or if the task may not
+/// begin yet.
 bool MockDevice::step(const void* stream) {
   Stream& on = streams_[stream];
   if (on.tasks.empty() || (on.tasks.front().may_begin && !on.tasks.front().may_begin())) return false;
   const Task task = std::move(on.tasks.front());
   on.tasks.pop_front();
-  if (task.run) with_open_pages(task.run);
+  if (task.run) {
+    open_pages();
+    task.run();
+  }
   ++on.done;
   return true;
 }
@@ -194,8 +206,10 @@ bool MockDevice::run_one() {
 
 bool MockDevice::run_all() {
   const std::lock_guard lock(mutex_);
-  while (run_one()) {
-  }
+  with_pages([&] {
+    while (run_one()) {
+    }
+  });
   return std::all_of(streams_.begin(), streams_.end(), [](const auto& one) { return one.second.tasks.empty(); });
 }
 
@@ -247,8 +261,10 @@ bool MockDevice::has_passed(kernels::Event* event) {
   throw_if_broken();
   ++calls_.queries;
   if (std::uniform_real_distribution<double>(0, 1)(random_) >= options_.lateness) {
-    for (std::uint64_t tasks = 1 + random_() % 3; tasks > 0 && run_one(); --tasks) {
-    }
+    with_pages([&] {
+      for (std::uint64_t tasks = 1 + random_() % 3; tasks > 0 && run_one(); --tasks) {
+      }
+    });
   }
   return passed(*event);
 }
@@ -286,8 +302,10 @@ void MockDevice::enqueue(void* stream, std::function<void()> work) {
 }
 
 void MockDevice::copy_now(void* to, const void* from, std::size_t bytes) {
-  with_open_pages([&] {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+  if (bytes == 0) return;
+  with_pages([&] {
+    open_pages();
+    std::memcpy(to, from, bytes);
   });
 }
 

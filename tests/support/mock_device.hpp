@@ -88,7 +88,8 @@ class MockDevice final : public kernels::Device {
   const void* name_of(kernels::DeviceStream stream) const { return &names_[static_cast<std::size_t>(stream)]; }
   std::byte* take(bool pinned, std::size_t bytes);
   void give_back(bool pinned, std::byte* memory);
-  void with_open_pages(const std::function<void()>& work);
+  void with_pages(const std::function<void()>& work);
+  void open_pages();
 
   const MockDeviceOptions options_;
   const char names_[kernels::device_streams] = {};
@@ -97,7 +98,8 @@ class MockDevice final : public kernels::Device {
   RunBackend kernels_;
   std::byte* arena_ = nullptr;
   std::size_t used_ = 0;  ///< of the arena
-  int openers_ = 0;
+  int users_of_pages_ = 0;
+  bool are_pages_open_ = false;
   std::map<const std::byte*, std::size_t> pinned_blocks_, device_blocks_;  ///< with their bytes
   std::multimap<std::size_t, std::byte*> free_;                            ///< of the arena, by bytes
   std::unique_ptr<Space> memory_, pinned_;

@@ -94,6 +94,7 @@ void null_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_test(NULL, &flag), bad, "request is null", "test");
   expect_error(lacuna_wait(NULL, 0), bad, "request is null", "wait");
   expect_error(lacuna_reclaimed(NULL, &flag), bad, "request is null", "reclaimed");
+  expect_error(lacuna_hold_stream(NULL, NULL), bad, "request is null", "hold_stream");
   expect_error(lacuna_progress(NULL, NULL), bad, "communicator", "progress");
   expect_error(lacuna_arm(communicator, NULL), bad, "armed is null", "arm");
   expect_error(lacuna_arm(NULL, &flag), bad, "communicator", "arm without a communicator");

@@ -54,4 +54,12 @@ refuses 'world.call(allreduce(std::vector<float>(4)))' 'lacuna: a call may outli
 refuses 'world.call(allreduce(number, constant))' 'must not be const'
 refuses 'world.call(allreduce(floats, numbers))' 'input and output must have elements of the same type'
 refuses 'world.call(allreduce<double>(floats))' 'elements of the type that the call names'
+accepts 'world.send(floats, 1)'
+accepts 'world.sendrecv<float>(floats, 1, std::span(&number, 1), 0)'
+accepts 'world.call(allreduce(lacuna::MemorySpan{floats.data(), floats.size(), {lacuna::MemoryKind::Cuda}}))'
+refuses 'world.send(list, 1)' 'lacuna: a buffer is contiguous'
+refuses 'world.receive(constant, 1)' 'must not be const'
+refuses 'world.receive(lacuna::MemorySpan{&constant, 1}, 1)' 'must not be const'
+refuses 'world.sendrecv(floats, 1, std::vector<float>(4), 0)' 'lacuna: a call may outlive a temporary'
+refuses 'world.send<double>(floats, 1)' 'elements of the type that the call names'
 exit "$failed"

@@ -237,6 +237,65 @@ TEST(TypedCallsOfRanges, TakeElementsAndLengthsFromVectorsArraysAndSpans) {
   EXPECT_EQ(other.output, 5u);
 }
 
+TEST_P(TypedCalls, TakeSpansThatSayWhereTheyLie) {
+  auto ranks = local(2, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    const auto mine = static_cast<float>(rank.rank() + 1);
+    Floats data(3, mine), sums(3), taken(3);
+    const Memory pinned = {.kind = MemoryKind::CudaHost};
+    const MemorySpan<const float> input{data.data(), 3, pinned};
+    const MemorySpan<float> output{sums.data(), 3, pinned};
+    EXPECT_EQ(rank.call(allreduce(input, output)).to_string(), "ok");
+    EXPECT_EQ(sums, Floats(3, 3));
+    const Rank other = 1 - rank.rank();
+    const auto got = rank.sendrecv(input, other, MemorySpan<float>{taken.data(), 3}, other);
+    ASSERT_TRUE(got) << got.status().to_string();
+    EXPECT_EQ(*got, 3u);
+    EXPECT_EQ(taken, Floats(3, 3 - mine));
+  });
+}
+
+TEST(TypedCallsOfMemories, NeedOneMemoryForInputAndOutput) {
+  auto ranks = local(1, Progress::Caller);
+  Floats data(3), sums(3);
+  const Memory device = {.kind = MemoryKind::Cuda}, other = {.kind = MemoryKind::Cuda, .device = 1};
+  const auto said = [&](const Memory& in, const Memory& out) {
+    return ranks[0].call(allreduce(MemorySpan{data.data(), 3, in}, MemorySpan{sums.data(), 3, out})).to_string();
+  };
+  EXPECT_EQ(said({}, device),
+            "invalid argument: the input lies in host memory, the output in cuda memory; they must lie in one kind");
+  EXPECT_NE(said(other, device).find("the input lies on device 1, ready after stream "), std::string::npos);
+  EXPECT_EQ(said({}, {}), "ok");
+  // A rank that has only an output tells where that lies.
+  const TypedCall received = broadcast(MemorySpan{data.data(), 3, device});
+  EXPECT_EQ(received.output_memory.kind, MemoryKind::Cuda);
+  EXPECT_EQ(received.call.memory.kind, MemoryKind::Cuda);
+}
+
+TEST(StreamHolds, AreRefusedWithWordsWhereNoStreamCanWait) {
+  int stream = 0;
+  Request empty;
+  EXPECT_EQ(empty.hold_stream(&stream).to_string(), "ok");
+  for (const Progress progress : {Progress::Caller, Progress::Thread}) {
+    auto ranks = local(2, progress);
+    Floats data(3);
+    auto request = ranks[0].start(allreduce(data));
+    ASSERT_TRUE(request);
+    const Status held = request->hold_stream(&stream);
+    EXPECT_EQ(held.code(), Code::Unsupported);
+    EXPECT_NE(held.message().find(progress == Progress::Thread ? "before a call had its data on a device"
+                                                               : "set LACUNA_PROGRESS=thread"),
+              std::string::npos)
+        << held.to_string();
+    Floats other(3);
+    auto last = ranks[1].start(allreduce(other));
+    ASSERT_TRUE(last);
+    while (!request->test() || !last->test()) {
+    }
+    EXPECT_EQ(request->hold_stream(&stream).is_ok(), progress == Progress::Thread);
+  }
+}
+
 /// What an allreduce of such arguments would say.
 template <class T, class Input, class Output>
 constexpr BufferFault fault = fault_of_buffers<T, Buffers::ElementsOrEntries, Input, Output>();

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "algorithms/registry/registry.hpp"
+#include "tests/conformance/example.hpp"
+#include "tests/support/drawn_options.hpp"
+#include "tests/support/mock_device.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::size_t elements = 311;
+
+/// Calls of one example on buffers of a mock device that all ranks share.
+class CallsOnDevice {
+ public:
+  CallsOnDevice(const conformance::Example& example, Rank size, MockDevice& device)
+      : example_(example), device_(device), states_(static_cast<std::size_t>(size)), ranks_(size, [&] {
+          RanksOptions options = drawn_options(0);
+          options.executor.compute = nullptr;
+          options.executor.device = &device;
+          return options;
+        }()) {
+    for (std::byte*& buffer : buffers_) buffer = device.memory().take(bytes);
+  }
+  ~CallsOnDevice() {
+    for (std::byte* const buffer : buffers_) device_.memory().give_back(buffer, bytes);
+  }
+  CallsOnDevice(const CallsOnDevice&) = delete;
+  CallsOnDevice& operator=(const CallsOnDevice&) = delete;
+
+  void call_again() {
+    std::mt19937 random(5);
+    std::vector<Call> calls;
+    for (std::size_t rank = 0; rank < states_.size(); ++rank) {
+      std::vector<double> input(elements);
+      for (double& value : input) value = random() % 4 == 0 ? static_cast<double>(random() % 33) - 16 : 0;
+      device_.copy_now(buffers_[2 * rank], input.data(), bytes);
+      Call call = example_.call(states_[rank], elements);
+      call.input = buffers_[2 * rank];
+      call.output = buffers_[2 * rank + 1];
+      call.memory = {.kind = MemoryKind::Cuda};
+      calls.push_back(call);
+    }
+    for (const Status& end : ranks_.run(calls)) EXPECT_TRUE(end) << example_.text << ": " << end.to_string();
+  }
+
+ private:
+  static constexpr std::size_t bytes = elements * sizeof(double);
+
+  const conformance::Example& example_;
+  MockDevice& device_;
+  std::vector<MethodState> states_;
+  std::vector<std::byte*> buffers_ = std::vector<std::byte*>(2 * states_.size());
+  Ranks ranks_;
+};
+
+class MethodsOnDevices : public testing::TestWithParam<const Method*> {};
+
+// What a call selects may rarely need more memory than ever before; see the property of all methods on the host.
+TEST_P(MethodsOnDevices, NeitherTakeMemoryNorBlockAStreamOnceTheyHaveRun) {
+  constexpr std::size_t warm_up = 24, further = 16;
+  for (const Rank size : {1, 2, 3}) {
+    for (const conformance::Example& example : conformance::examples_of(*GetParam(), size, elements)) {
+      MockDevice device;
+      {
+        CallsOnDevice calls(example, size, device);
+        for (std::size_t run = 0; run < warm_up; ++run) calls.call_again();
+        const kernels::DeviceCalls before = device.calls();
+        for (std::size_t run = 0; run < further; ++run) calls.call_again();
+        const kernels::DeviceCalls after = device.calls();
+        EXPECT_LT(after.takes - before.takes, further / 2) << example.text << " on " << size << " ranks";
+        EXPECT_EQ(after.waits, before.waits) << example.text << " on " << size << " ranks";
+      }
+      EXPECT_EQ(device.in_use(), 0u) << example.text << " on " << size << " ranks";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, MethodsOnDevices, testing::ValuesIn(all_methods().begin(), all_methods().end()),
+                         [](const auto& tested) { return std::string(tested.param->name); });
+
+}  // namespace
+}  // namespace lacuna::test
