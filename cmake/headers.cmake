@@ -8,9 +8,9 @@ set(patterns)
 foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/topology algorithms/phases bindings/cpp)
   list(APPEND patterns ${folder}/*.hpp ${folder}/*.def)
 endforeach()
-list(APPEND patterns bindings/c/lacuna*.h bindings/mpi/lacuna_mpi.h* bindings/checkpoint/checkpoint.hpp
-                     algorithms/registry/registry.hpp algorithms/registry/method_options.hpp
-                     algorithms/registry/plugins.hpp)
+list(APPEND patterns bindings/c/lacuna*.h bindings/mpi/lacuna_mpi.h* bindings/kokkos/lacuna_kokkos.hpp
+                     bindings/checkpoint/checkpoint.hpp algorithms/registry/registry.hpp
+                     algorithms/registry/method_options.hpp algorithms/registry/plugins.hpp)
 # A program's own kernels compute on elements of each type by themselves, or by the backend that they are given.
 foreach(header IN ITEMS elements backend block_grid entries levels matrices sketches)
   list(APPEND patterns kernels/${header}.hpp)

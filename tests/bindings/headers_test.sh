@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every installed header compiles alone, with nothing but the installed headers in its reach. It includes nothing of the
 # libraries that stay private, and no header of a method unless it belongs to that method. All headers lie in the folder
-# `lacuna`, and include each other by it. tests/consumer/mpi compiles those that need an MPI. What the sources of the
-# Fortran module include lies beside them, and is for them alone. Arguments: the build folder, the C++ compiler and the C
-# compiler.
+# `lacuna`, and include each other by it. tests/consumer compiles those that need an MPI or Kokkos. What the sources of
+# the Fortran module include lies beside them, and is for them alone. Arguments: the build folder, the C++ compiler and
+# the C compiler.
 set -euo pipefail
 build=$1 cxx=$2 cc=$3
 tree=$(mktemp -d)
@@ -16,7 +16,7 @@ if grep -rn --exclude-dir=fortran '#include "' .; then
   echo 'these includes may find files of the program'
   exit 1
 fi
-mapfile -t headers < <(find lacuna -name '*.h*' ! -name 'lacuna_mpi.*' ! -path 'lacuna/fortran/*' | sort)
+mapfile -t headers < <(find lacuna -name '*.h*' ! -name 'lacuna_mpi.*' ! -name 'lacuna_kokkos.*' ! -path 'lacuna/fortran/*' | sort)
 ((${#headers[@]} >= 40)) || { echo "only ${#headers[@]} headers were installed"; exit 1; }
 methods=$(find lacuna/algorithms -name options.def -printf '%h|' | sed 's/|$//')  # their folders
 [[ $methods == *'|'* ]] || { echo "the headers of methods were not installed"; exit 1; }

@@ -93,5 +93,11 @@ if [[ -e $libraries/liblacuna_kokkos.so ]]; then
   LACUNA_KERNELS=kokkos "$work/lacuna/bin/lacuna" info | grep '^kernels: *kokkos '
 fi
 
+printf '== views of Kokkos as buffers\n'
+cmake -S "$here/../../examples/kokkos" -B "$work/views" -G Ninja -DCMAKE_PREFIX_PATH="$work/lacuna"
+cmake --build "$work/views"
+"$command" launch -n 3 -- "$work/views/heat" 64 200 | tee "$work/said"
+grep '3 ranks, views in Host: ' "$work/said"
+
 printf '== the installed command\n'
 "$work/lacuna/bin/lacuna" info
