@@ -18,7 +18,7 @@ runtime/job
 algorithms
 bindings/cpp
 bindings/c bindings/checkpoint bindings/workload
-bindings/mpi bindings/python
+bindings/kokkos bindings/mpi bindings/python
 examples/workloads
 bindings/cli examples bindings/fortran bindings/python/lacuna
 '
