@@ -921,16 +921,27 @@ LACUNA_EXPORT lacuna_status lacuna_get_state(const lacuna_state* state, lacuna_s
 typedef struct lacuna_state_array {
   size_t struct_size; /**< sizeof(lacuna_state_array) */
   const char* name;   /**< belongs to the state; valid as long as data */
-  const void* data;   /**< belongs to the state; valid until a call uses the state, or lacuna_state_restore() */
+  const void* data;   /**< belongs to the state; valid until a call uses the state, or lacuna_state_restore(); the host
+                           may read it if `memory` is LACUNA_MEMORY_HOST */
   size_t count;       /**< elements */
   int32_t dtype;      /**< a lacuna_dtype */
   int32_t own;        /**< 1: each rank has its own; 0: it is equal on all */
+  int32_t memory;     /**< a lacuna_memory_kind: that of the buffers with which the state was used */
 } lacuna_state_array;
 /** Zeros. */
 #define LACUNA_STATE_ARRAY_INIT \
-  { sizeof(lacuna_state_array), NULL, NULL, 0, LACUNA_F32, 0 }
+  { sizeof(lacuna_state_array), NULL, NULL, 0, LACUNA_F32, 0, LACUNA_MEMORY_HOST }
 /** Fills array. Its struct_size must be set. index is 0 .. arrays-1 of lacuna_get_state(). */
 LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, size_t index, lacuna_state_array* array);
+/**
+ * Copies the elements of an array to memory of the host, also from a device.
+ * @param state    not in use by a call
+ * @param index    0 .. arrays-1 of lacuna_get_state()
+ * @param elements room for all elements of the array
+ * @param bytes    of that room; it must be exactly what the array needs
+ */
+LACUNA_EXPORT lacuna_status lacuna_copy_state_array(const lacuna_state* state, size_t index, void* elements,
+                                                    size_t bytes);
 /**
  * Writes the whole state as bytes, for a checkpoint. Each rank saves its own. While a call changes the state, this
  * function fails with LACUNA_BUSY. After a failure a call changes the state until its buffers are free.

@@ -82,21 +82,50 @@ lacuna_status lacuna_get_state(const lacuna_state* state, lacuna_state_values* v
   });
 }
 
+namespace {
+
+/// Finds an array of a state by its index.
+Status find_array(const lacuna_state& state, size_t index, const lacuna::StateArray*& array) {
+  const auto& arrays = state.state.arrays;
+  if (index >= arrays.size()) {
+    return {Code::InvalidArgument, "index is " + std::to_string(index) +
+                                       ", must be less than the number of arrays, " + std::to_string(arrays.size())};
+  }
+  array = &arrays[index];
+  return {};
+}
+
+}  // namespace
+
 lacuna_status lacuna_get_state_array(const lacuna_state* state, size_t index, lacuna_state_array* array) {
   return guarded([&]() -> Status {
     if (!state || !array) return null_argument(state ? "array" : "state");
     lacuna_state_array value = LACUNA_STATE_ARRAY_INIT;
     if (Status valid = read(array, value); !valid) return valid;
-    const auto& arrays = state->state.arrays;
-    if (index >= arrays.size()) {
-      return {Code::InvalidArgument, "index is " + std::to_string(index) +
-                                         ", must be less than the number of arrays, " + std::to_string(arrays.size())};
-    }
-    const lacuna::StateArray& kept = arrays[index];
-    value = {
-        array->struct_size, kept.name.c_str(), kept.bytes.data(), kept.count(), static_cast<std::int32_t>(kept.dtype),
-        kept.own ? 1 : 0};
+    const lacuna::StateArray* kept = nullptr;
+    if (Status found = find_array(*state, index, kept); !found) return found;
+    value = {array->struct_size,
+             kept->name.c_str(),
+             kept->bytes.data(),
+             kept->count(),
+             static_cast<std::int32_t>(kept->dtype),
+             kept->own ? 1 : 0,
+             static_cast<std::int32_t>(kept->bytes.kind())};
     std::memcpy(array, &value, array->struct_size);
+    return {};
+  });
+}
+
+lacuna_status lacuna_copy_state_array(const lacuna_state* state, size_t index, void* elements, size_t bytes) {
+  return guarded([&]() -> Status {
+    if (!state || (!elements && bytes > 0)) return null_argument(state ? "elements" : "state");
+    const lacuna::StateArray* kept = nullptr;
+    if (Status found = find_array(*state, index, kept); !found) return found;
+    if (bytes != kept->bytes.size()) {
+      return {Code::InvalidArgument, "bytes is " + std::to_string(bytes) + ", must be " +
+                                         std::to_string(kept->bytes.size()) + ", the size of " + kept->name};
+    }
+    kept->bytes.copy_to(static_cast<std::byte*>(elements));
     return {};
   });
 }

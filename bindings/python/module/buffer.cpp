@@ -117,6 +117,7 @@ void Buffer::fill(const dlpack::Tensor& tensor, const char* name) {
   for (int i = 0; i < tensor.ndim; ++i) buffer_.count *= static_cast<std::size_t>(tensor.shape[i]);
   buffer_.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   buffer_.device = tensor.device_id;
+  buffer_.stream = nullptr;  // the default stream, which __dlpack__() means if it is given none
   switch (tensor.device) {
     case dlpack::Cpu:
     case dlpack::CudaHost:
@@ -130,7 +131,7 @@ void Buffer::fill(const dlpack::Tensor& tensor, const char* name) {
       break;
     default:
       fail(LACUNA_UNSUPPORTED, std::string(name) + " lies in the memory of DLPack's device type " +
-                                   std::to_string(tensor.device) + "; allowed: that of the host");
+                                   std::to_string(tensor.device) + "; allowed: that of the host and of CUDA");
   }
 }
 
@@ -147,6 +148,10 @@ bool Buffer::take_by_exchange(nb::handle object, const char* name) {
   dlpack::Tensor tensor{};
   if (exchange->tensor_from_object(object.ptr(), &tensor) != 0) throw nb::python_error();
   fill(tensor, name);
+  if (buffer_.memory != LACUNA_MEMORY_HOST && exchange->current_stream &&
+      exchange->current_stream(tensor.device, tensor.device_id, &buffer_.stream) != 0) {
+    throw nb::python_error();
+  }
   owner_ = nb::borrow(object);
   return true;
 }

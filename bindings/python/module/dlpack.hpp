@@ -45,7 +45,8 @@ struct Exchange {  ///< of a capsule "dlpack_exchange_api"
   Exchange* older;
   void *allocate, *managed_from_object, *managed_to_object;
   int (*tensor_from_object)(void* object, Tensor* tensor);  ///< the object keeps the memory; may be null
-  void* current_stream;
+  /// That of the program on a device; its memory is ready after the work in there. Returns 0, or -1 with an error.
+  int (*current_stream)(std::int32_t device, std::int32_t device_id, void** stream);
 };
 
 }  // namespace lacuna::python::dlpack

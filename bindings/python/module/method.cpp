@@ -26,13 +26,14 @@ std::vector<const char*> measures_of(const std::string& method) {
 }
 
 /// A memoryview of a copy of an array.
-nb::object copy_of(const lacuna_state_array& array) {
+nb::object copy_of(const lacuna_state* state, std::size_t index, const lacuna_state_array& array) {
   int items = 1;
   const char* const format = view_format(static_cast<lacuna_dtype>(array.dtype), items);
   nb::object item_size = nb::module_::import_("struct").attr("calcsize")(format);
   const auto size = nb::cast<std::size_t>(item_size) * static_cast<std::size_t>(items) * array.count;
-  nb::object bytes =
-      nb::steal(PyByteArray_FromStringAndSize(static_cast<const char*>(array.data), static_cast<Py_ssize_t>(size)));
+  nb::object bytes = nb::steal(PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!bytes.is_valid()) throw nb::python_error();
+  check(lacuna_copy_state_array(state, index, PyByteArray_AsString(bytes.ptr()), size));
   nb::object view = nb::steal(PyMemoryView_FromObject(bytes.ptr()));
   return view.attr("cast")(format);
 }
@@ -115,7 +116,7 @@ nb::dict State::arrays() const {
   for (std::size_t i = 0; i < count; ++i) {
     lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
     check(lacuna_get_state_array(c, i, &array));
-    all[array.name] = copy_of(array);
+    all[array.name] = copy_of(c, i, array);
   }
   return all;
 }

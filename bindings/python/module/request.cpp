@@ -58,6 +58,11 @@ void Request::settle() {
   if (!std::exchange(settled_, true)) status_ = operation_->settle(report_, text_);
 }
 
+void Request::hold_stream(std::uintptr_t stream) {
+  const Entry entry(*this);
+  if (!settled_ && started_) check(lacuna_hold_stream(operation_->request, reinterpret_cast<void*>(stream)));
+}
+
 nb::list Request::gaps(int rank) {
   const Entry entry(*this);
   std::size_t count = 0;
@@ -154,6 +159,10 @@ void bind_requests(nb::module_& module) {
           "Parameters\n----------\ntimeout : float, optional\n    Seconds, after which TimedOut is raised and the call "
           "goes on. Without it the call's deadline ends the wait.",
           nb::sig("def wait(self, timeout: float | None = None) -> Report"))
+      .def("hold_stream", &Request::hold_stream, nb::arg("stream"),
+           "Make a stream of CUDA wait for the end of the call, in place of this thread. It needs a job that was made "
+           "with progress=\"thread\". wait() still tells of an error.\n\n"
+           "Parameters\n----------\nstream : int\n    The stream, such as torch.cuda.current_stream().cuda_stream.")
       .def_prop_ro("communicator", &Request::communicator, "The communicator of the call.",
                    nb::sig("def communicator(self) -> Communicator"))
       .def("gaps", &Request::gaps, nb::arg("rank"),

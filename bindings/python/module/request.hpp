@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,8 @@ class Request {
   void start();
   bool test();
   Report wait(nb::handle timeout);
+  /// A stream of the program, a cudaStream_t, waits for the end.
+  void hold_stream(std::uintptr_t stream);
   nb::list gaps(int rank);
   nb::object communicator() const { return operation_->communicator; }
 

@@ -72,6 +72,23 @@ static void feedback(lacuna_communicator* communicator) {
   free(saved);
 }
 
+/* Copies an array of a state that has some, and compares it with the array itself. */
+static void copy_first_array(const lacuna_state* state) {
+  lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
+  lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
+  expect(lacuna_get_state(state, &values) == LACUNA_OK, "values of a state");
+  if (values.arrays == 0) return;
+  expect_status(lacuna_get_state_array(state, 0, &array), LACUNA_OK, "the first array");
+  expect(array.memory == LACUNA_MEMORY_HOST, "it lies on the host");
+  const size_t bytes = array.count * (array.dtype == LACUNA_F32 ? sizeof(float) : sizeof(double));
+  void* copy = malloc(bytes + 1);
+  expect_status(lacuna_copy_state_array(state, 0, copy, bytes), LACUNA_OK, "a copy of it");
+  expect(memcmp(copy, array.data, bytes) == 0, "its elements");
+  expect_error(lacuna_copy_state_array(state, 0, copy, bytes + 1), LACUNA_INVALID_ARGUMENT, ", the size of ",
+               "a copy with too much room");
+  free(copy);
+}
+
 /* A state has two arrays, and one of them differs between ranks. All of it comes back and replaces another state. */
 static void arrays_are_kept(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
@@ -104,6 +121,7 @@ static void arrays_are_kept(lacuna_communicator* communicator) {
     expect(here.own == (i == 0) && here.dtype == (i == 0 ? LACUNA_F32 : LACUNA_F64), "whose it is, and its type");
     expect(memcmp(here.data, there.data, here.count * (i == 0 ? sizeof(float) : sizeof(double))) == 0, "its elements");
   }
+  copy_first_array(two);
   add_up(communicator, given, sum, elements, &options);
   options.state = two;
   add_up(communicator, given, other, elements, &options);
@@ -200,6 +218,10 @@ static void refused_states(void) {
   expect_error(lacuna_get_state_array(state, 0, NULL), bad, "array is null", "an array without a place");
   expect_error(lacuna_get_state_array(state, 0, &array), bad, "index is 0, must be less than the number of arrays, 0",
                "an array of a state that has none");
+  expect_error(lacuna_copy_state_array(NULL, 0, bytes, 8), bad, "state is null", "a copy of nothing");
+  expect_error(lacuna_copy_state_array(state, 0, NULL, 8), bad, "elements is null", "a copy to nowhere");
+  expect_error(lacuna_copy_state_array(state, 0, bytes, 8), bad,
+               "index is 0, must be less than the number of arrays, 0", "a copy of an array that is not there");
   array.struct_size += 1;
   expect_error(lacuna_get_state_array(state, 0, &array), bad, "struct_size", "an array from the future");
   expect_error(lacuna_state_save(state, NULL, 8, &number), bad, "bytes is null", "save without a place");

@@ -1,5 +1,6 @@
 """Which memory a call takes, without a copy, and which it refuses with words."""
 
+import ctypes
 from array import array
 
 import numpy as np
@@ -46,6 +47,32 @@ def test_takes_dlpack(world, kind):
     values = np.full(5, world.rank + 1.0)
     world.allreduce(kind(values))
     assert values.tolist() == [total(world.size)] * 5
+
+
+class SaidToLieOn(OnlyDLPack):
+    """Says that its values lie on a kind of device, by that number of DLPack. They do not."""
+
+    def __init__(self, device):
+        values = np.ones(5)
+        super().__init__(values)
+        self.__dlpack__ = lambda: self._moved(values.__dlpack__(), device)
+
+    @staticmethod
+    def _moved(capsule, device):
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        of_device = pointer_of(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+        ctypes.c_int32.from_address(of_device).value = device
+        return capsule
+
+
+def test_tells_lacuna_what_lies_on_a_device(world):
+    with pytest.raises(lacuna.Error, match="cuda memory"):  # there is no device, or it does not lie there
+        world.allreduce(SaidToLieOn(2))
+    with pytest.raises(lacuna.Error, match="cuda_managed memory"):
+        world.allreduce(SaidToLieOn(13))
+    with pytest.raises(lacuna.Unsupported, match="DLPack's device type 10; allowed: that of the host and of CUDA"):
+        world.allreduce(SaidToLieOn(10))
 
 
 def test_takes_bfloat16_of_ml_dtypes(world):

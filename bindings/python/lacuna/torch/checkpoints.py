@@ -47,7 +47,7 @@ def residual_of(gradient: Gradient) -> torch.Tensor:
     if array is not None:
         residual += torch.frombuffer(array, dtype=torch.uint8).view(residual.dtype).view(gradient.shape)
     if gradient.carry is not None:
-        residual += gradient.carry
+        residual += gradient.carry.cpu()
     return residual
 
 
@@ -73,7 +73,7 @@ def _key(hook: Hook) -> str:
 def _read(saved: bytes) -> dict[str, Any]:
     if not saved:
         raise lacuna.InvalidArgument("the state is empty")
-    return torch.load(io.BytesIO(saved), weights_only=True)
+    return torch.load(io.BytesIO(saved), map_location="cpu", weights_only=True)
 
 
 def _load_own(hook: Hook, saved: Mapping[str, Any]) -> None:

@@ -29,7 +29,8 @@ class Work:
 
     def __init__(self, requests: Sequence[lacuna.Request], finish: Callable[[list[lacuna.Report]], torch.Tensor],
                  fallback: torch.Tensor, keeps_errors: bool) -> None:
-        self.future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        devices = [fallback.device] if fallback.is_cuda else None
+        self.future: torch.futures.Future[torch.Tensor] = torch.futures.Future(devices=devices)
         self.error: Exception | None = None
         self.started = time.monotonic()
         self.ended = self.started

@@ -94,7 +94,7 @@ class DenseBucket:
                 view.mul_(1 / self._scale) if finite else view.zero_()
             for gradient in piece.gradients:  # it is one
                 if gradient.carry is not None:
-                    view.add_(gradient.carry.reshape(-1))
+                    view.add_(gradient.carry.to(view.device).reshape(-1))
                     gradient.carry = None
         return None if self._scale is None else self._buffer.new_tensor([torch.nan if overflows else 0.0])
 

@@ -65,8 +65,8 @@ class Hook:
         self.warmup = warmup
         self.step = 0
         named = list(model.named_parameters())
-        dtype = named[0][1].dtype if named else torch.float32
-        known = [self._probe(rule, dtype) for rule in rules_of(rules)]
+        probe = torch.zeros(64, dtype=named[0][1].dtype, device=named[0][1].device) if named else torch.zeros(64)
+        known = [self._probe(rule, probe) for rule in rules_of(rules)]
         self._gradients = gradients_of(named, known, small)
         self.figures = Figures(self.communicator)
         self._seed = seed
@@ -83,14 +83,14 @@ class Hook:
         """What is known of the gradient of each parameter."""
         return list(self._gradients.values())
 
-    def _probe(self, rule: Rule, dtype: torch.dtype) -> Rule:
+    def _probe(self, rule: Rule, gradient: torch.Tensor) -> Rule:
         """Makes a small call, which shows whether these ranks can use the rule and whether its method remembers."""
         if rule.method is None:
             return rule
         state = lacuna.State(rule.method)
         try:
-            self.communicator.allreduce(torch.zeros(64, dtype=dtype), op="avg", method=rule.method,
-                                        algorithm=rule.algorithm, state=state)
+            self.communicator.allreduce(gradient.clone(), op="avg", method=rule.method, algorithm=rule.algorithm,
+                                        state=state)
         except lacuna.Error as error:
             raise type(error)(f"the rule for '{rule.pattern}', {rule.text}: {error}") from None
         return replace(rule, remembers=bool(state.arrays))

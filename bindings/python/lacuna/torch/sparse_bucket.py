@@ -20,7 +20,8 @@ class SparseBucket:
     world
         The ranks.
     tensor
-        The gradient. One dimension is sparse; rows may occur several times.
+        The gradient. One dimension is sparse; rows may occur several times. If it is on a device, its rows travel
+        through the memory of the host.
     gradient
         What is known of it.
     figures
@@ -52,8 +53,8 @@ class SparseBucket:
 
     def start(self, _: bool) -> list[lacuna.Request]:
         """Start the call."""
-        values = self._tensor._values().reshape(-1).contiguous()
-        places = self._tensor._indices()[0].to(torch.uint32)
+        values = self._tensor._values().cpu().reshape(-1).contiguous()
+        places = self._tensor._indices()[0].cpu().to(torch.uint32)
         mine = lacuna.Entries(places, values, self._sums.length)
         return [self._world.start_allreduce(mine, out=self._sums, op="avg", method=self._rule.method,
                                             algorithm=self._rule.algorithm)]
@@ -64,4 +65,6 @@ class SparseBucket:
         found = self._sums.found
         rows = self._sums.places[:found].to(torch.int64).unsqueeze(0)
         values = self._sums.values[:found * self._width].reshape(found, *self._tensor.shape[1:]).clone()
-        return torch.sparse_coo_tensor(rows, values, self._tensor.shape, is_coalesced=True, check_invariants=False)
+        device = self._tensor.device
+        return torch.sparse_coo_tensor(rows.to(device), values.to(device), self._tensor.shape, is_coalesced=True,
+                                       check_invariants=False)
