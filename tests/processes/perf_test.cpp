@@ -59,6 +59,14 @@ std::string perf(int ranks, const std::vector<std::string>& arguments, int expec
   return job.output();
 }
 
+TEST(Perf, SaysWhatLacksForBuffersOnADeviceOrMeasuresThem) {
+  Executed job({LACUNA_COMMAND, "launch", "--raw", "-n", "2", LACUNA_COMMAND, "perf", "allreduce", "-b", "1K", "-e",
+                "1K", "-n", "2", "--device", "cuda"},
+               {});
+  const std::string said = job.wait() == 0 ? "# buffers on a device: " : "lacuna perf: rank 0: --device cuda: ";
+  EXPECT_NE(job.output().find(said), std::string::npos) << job.output();
+}
+
 TEST(Perf, EveryCollectiveIsRightOnThreeRanks) {
   for (Collective collective : all_collectives) {
     for (Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::I64}) {

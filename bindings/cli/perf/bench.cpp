@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <new>
 
 #include "algorithms/registry/registry.hpp"
@@ -68,6 +67,7 @@ Call Bench::call() {
               .dtype = options.dtype,
               .reduction = options.reduction,
               .root = options.root};
+  result.memory = memory();
   give_tables(result, communicator.rank(), communicator.size(), block_counts);
   if (in_place) {  // the smaller buffer lies inside the larger one
     const InPlace offsets = in_place_offsets(result, communicator.rank());
@@ -92,17 +92,29 @@ Status Bench::prepare() {
   const std::size_t in = input_length(sized, communicator.size()) * size_of(options.dtype);
   const std::size_t out = output_length(sized, communicator.size()) * size_of(options.dtype);
   try {
-    input.assign(in, std::byte{0});
-    output.assign(out, std::byte{0xff});
+    input = output = original = {};
+    input = MemoryBlock(in, space());
+    output = MemoryBlock(std::vector(out, std::byte{0xff}), space());
+    const Call now = call();
+    std::vector<std::byte> values(in);
+    entries = fill_input(now, communicator.rank(), values, pattern ? &*pattern : nullptr);
+    if (is_overwritten()) original = MemoryBlock(values, space());
+    space().copy(static_cast<std::byte*>(const_cast<void*>(now.input)), values.data(), in);
   } catch (const std::bad_alloc&) {
     return {Code::InvalidArgument,
             fmt::format("buffers of {} and {} do not fit into memory", count_of(in, "byte"), count_of(out, "byte"))};
   }
-  const Call now = call();
-  auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
-  entries = fill_input(now, communicator.rank(), {source, input.size()}, pattern ? &*pattern : nullptr);
-  if (is_overwritten()) original.assign(source, source + input.size());
   return {};
+}
+
+Memory Bench::memory() const {
+  return device ? Memory{.kind = MemoryKind::Cuda, .device = device->number()} : Memory{};
+}
+
+std::vector<std::byte> Bench::output_of(const Call& now) const {
+  std::vector<std::byte> copy(output.size());
+  space().copy(copy.data(), static_cast<const std::byte*>(now.output), copy.size());
+  return copy;
 }
 
 Result<double> Bench::time_rounds(int rounds) {
@@ -110,7 +122,9 @@ Result<double> Bench::time_rounds(int rounds) {
   const int at_once = is_overwritten() ? 1 : rounds;
   std::chrono::duration<double> time{0};
   for (int i = 0; i < rounds; i += at_once) {
-    if (is_overwritten()) std::memcpy(const_cast<void*>(now.input), original.data(), original.size());
+    if (is_overwritten()) {
+      space().copy(static_cast<std::byte*>(const_cast<void*>(now.input)), original.data(), original.size());
+    }
     if (Status together = communicator.call(barrier()); !together) return together;
     const auto begin = std::chrono::steady_clock::now();
     for (int j = 0; j < at_once; ++j) {
@@ -133,13 +147,21 @@ Status Bench::start(const Call& now, std::vector<Request>& requests) {
   };
   if (!options.messages) return keep(communicator.start(now));
   const MessageOptions as_asked{.priority = options.priority};
-  if (Status receives = keep(communicator.start(Receive{
-          .data = output.data(), .count = count, .dtype = options.dtype, .from = neighbour(-1), .options = as_asked}));
+  if (Status receives = keep(communicator.start(Receive{.data = output.data(),
+                                                        .count = count,
+                                                        .dtype = options.dtype,
+                                                        .from = neighbour(-1),
+                                                        .memory = memory(),
+                                                        .options = as_asked}));
       !receives) {
     return receives;
   }
-  return keep(communicator.start(
-      Send{.data = input.data(), .count = count, .dtype = options.dtype, .to = neighbour(1), .options = as_asked}));
+  return keep(communicator.start(Send{.data = input.data(),
+                                      .count = count,
+                                      .dtype = options.dtype,
+                                      .to = neighbour(1),
+                                      .memory = memory(),
+                                      .options = as_asked}));
 }
 
 Status Bench::round(const Call& now, Report& report) {

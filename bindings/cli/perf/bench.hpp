@@ -9,6 +9,8 @@
 
 #include "bindings/cli/perf/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "kernels/device.hpp"
+#include "runtime/values/memory.hpp"
 
 namespace lacuna::cli {
 
@@ -46,13 +48,19 @@ struct Bench {
   std::optional<Pattern> pattern{};  ///< where the inputs are not zero
   bool in_place = false;
   Sampler sampler{};
-  MethodState state{};  ///< new for each size, and for each check
-  std::vector<std::byte> input{}, output{};
-  std::vector<std::byte> original{};  ///< the input, if is_overwritten()
+  MethodState state{};                ///< new for each size, and for each check
+  kernels::Device* device = nullptr;  ///< where the buffers lie; null: on the host
+  MemoryBlock input{}, output{};
+  MemoryBlock original{};  ///< the input, if is_overwritten()
   std::vector<std::size_t> block_counts{};
   std::size_t entries = 0;  ///< how many elements of the input are not zero
   Background* background = nullptr;
 
+  /// The memory of the buffers.
+  MemorySpace& space() const { return device ? device->memory() : host_memory(); }
+  Memory memory() const;
+  /// Returns a copy of this call's output, for the host.
+  std::vector<std::byte> output_of(const Call& now) const;
   /// Returns the call. For messages it is the broadcast that would bring a rank what it receives.
   Call call();
   /// Puts the inputs where the call will read them.

@@ -63,6 +63,8 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-c,--check", options->check, "compare every result with the exact one")
       ->type_name("0|1")
       ->capture_default_str();
+  add_name(*command, "--device", options->device, {{"host", MemoryKind::Host}, {"cuda", MemoryKind::Cuda}},
+           "memory of the buffers");
   add_root(*command, *options);
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas; see `lacuna list`")
       ->type_name("ALGORITHM")

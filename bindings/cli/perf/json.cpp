@@ -17,6 +17,7 @@ Json config_of(const PerfOptions& options) {
                {"priority", priority_texts[static_cast<std::size_t>(options.priority)]},
                {"beside_bytes", options.beside},
                {"method", options.method.text()},
+               {"device", to_string(options.device)},
                {"check", options.check}};
   if (!options.messages && has_root(options.collective)) json["root"] = options.root;
   if (!options.densities.empty()) json["pattern"] = options.pattern.text;
@@ -35,6 +36,10 @@ Json json_of(const PerfOptions& options, const PerfFigures& measured) {
     Json& times = json["phases_us"];
     for (std::size_t i = 0; i < phases.size(); ++i) times[std::string(phases[i]->name)] = measured.phases[i];
     times["wire"] = measured.wire();
+  }
+  if (is_on_device(options.device)) {
+    json["copied_bytes"] = measured.copied_bytes;
+    json["copies_us"] = measured.copies;
   }
   if (options.percentiles) {
     const Percentiles& p = measured.percentiles;

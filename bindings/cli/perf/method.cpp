@@ -76,7 +76,7 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, PerfFigures& figures) {
                           .chunk_bytes = chunk_bytes,
                           .hosts = Hosts(bench.communicator.hosts()),
                           .pattern = bench.pattern ? &*bench.pattern : nullptr};
-  const std::span output(static_cast<const std::byte*>(call.output), bench.output.size());
+  const std::vector<std::byte> output = bench.output_of(call);
   const SquaredError error = by_data ? squared_error(result, output) : SquaredError();
   std::vector<double> sums = {exact ? static_cast<double>(count_wrong(result, output)) : 0, error.off, error.dense};
   if (Status status = sum_over_ranks(bench.communicator, sums); !status) return status;

@@ -11,6 +11,7 @@
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/bench.hpp"
+#include "bindings/cli/perf/copies.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cli/perf/method.hpp"
 #include "bindings/cli/shared/agree.hpp"
@@ -42,6 +43,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   if (Status ready = bench.prepare(); !ready) return ready;
   if (const auto warm = bench.time_rounds(options.warmup); !warm) return warm.status();
   Phases phases(bench);
+  Copies copies(bench);
   const std::uint64_t sent = bench.communicator.counters().payload_sent;
   const auto timed = bench.time_rounds(options.iterations);
   if (!timed) return timed.status();
@@ -52,6 +54,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
     if (Status status = over_ranks(bench.communicator, Reduction::Max, *most); !status) return status;
   }
   if (Status status = phases.measure(figures.phases); !status) return status;
+  if (Status status = copies.measure(figures); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
   figures.bus_bandwidth = serves(options, bench.algorithm)
@@ -194,7 +197,7 @@ Result<PerfRow> measure_case(Bench& bench, const Case& asked, Background* backgr
 }
 
 Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicator& communicator,
-                                         std::size_t chunk_bytes) {
+                                         kernels::Device* device, std::size_t chunk_bytes) {
   std::vector<PerfRow> rows;
   std::unique_ptr<Background> background;
   if (options.beside > 0) {
@@ -203,7 +206,7 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
     background = *std::move(made);
   }
   for (const Case& asked : cases_of(options)) {
-    Bench bench{.communicator = communicator, .options = options, .algorithm = asked.algorithm};
+    Bench bench{.communicator = communicator, .options = options, .algorithm = asked.algorithm, .device = device};
     auto row = measure_case(bench, asked, background.get(), chunk_bytes);
     if (!row) return row.status();
     if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, *row));
@@ -211,6 +214,14 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
     rows.push_back(*std::move(row));
   }
   return rows;
+}
+
+/// Opens the first device that this process sees, if --device asks for one.
+Result<kernels::Device*> open_device(const PerfOptions& options) {
+  if (!is_on_device(options.device)) return static_cast<kernels::Device*>(nullptr);
+  auto device = kernels::open_device(0);
+  if (device) return device;
+  return Status(device.status().code(), fmt::format("--device cuda: {}", device.status().message()));
 }
 
 /// Joins the group of this rank. Its ranks are neighbours in the job.
@@ -240,11 +251,15 @@ int perf(const PerfOptions& options) {
   if (!communicator) return fail(communicator.status());
   const bool leads = communicator->rank() == 0, reports = leads && communicator->job_ranks().front() == 0;
   const bool writes = reports && !options.json_path.empty();
-  Status ready = check_options(options, *communicator);
+  const auto device = open_device(options);
+  Status ready = device ? check_options(options, *communicator) : device.status();
   if (ready && writes) ready = check_writable(options.json_path);
   if (Status agreed = agree(*communicator, ready); !agreed) return leads ? fail(agreed) : 1;
-  if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
-  const auto rows = measure_all(options, *communicator, config->chunk);
+  if (reports) {
+    if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
+    fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
+  }
+  const auto rows = measure_all(options, *communicator, *device, config->chunk);
   if (!rows) return fail(rows.status());
   if (reports) {
     fmt::print("{}", perf_footer(*rows));

@@ -33,6 +33,7 @@ struct PerfOptions {
   std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
   std::vector<double> densities{};       ///< --density: shares of the elements that are not zero; empty: seven eighths
   PatternOptions pattern{};              ///< --pattern: where these elements lie; its density does not count
+  MemoryKind device = MemoryKind::Host;  ///< --device: where the buffers lie, Host or Cuda
   std::string json_path;                 ///< -J
 
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
@@ -57,6 +58,9 @@ struct PerfFigures {
   double payload_bytes = 0;      ///< bytes of a timed call, on average, on the rank that has sent most
   std::vector<double> phases{};  ///< microseconds of a call in the kernels of phases_of(), on average over the ranks
   Percentiles percentiles;       ///< only if they were asked for
+  /// With --device cuda, bytes of a timed call that were copied between host and device, on average over the ranks, and
+  /// how many microseconds so many bytes take alone, half of them in each direction.
+  double copied_bytes = 0, copies = 0;
 
   /// Returns what remains of a call's time beside the phases.
   double wire() const;

@@ -37,7 +37,12 @@ std::string percentile_columns(const PerfOptions& options, const std::string& a,
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
 }
 
-/// A column of what the method of --method does. It stands behind the percentiles.
+/// Returns the columns behind these, which are about copies between host and device in out-of-place calls.
+std::string copy_columns(const PerfOptions& options, const std::string& bytes, const std::string& time) {
+  return is_on_device(options.device) ? fmt::format("  {:>12} {:>10}", bytes, time) : std::string();
+}
+
+/// A column of what the method of --method does. It stands behind those.
 struct Column {
   std::string title, unit;
   std::function<std::string(const PerfRow&)> cell;
@@ -123,26 +128,27 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
   const std::string units = fmt::format("{:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {:^33}  {:^33} {:>14}\n", "", "", "", "", "", "out-of-place",
                       "in-place", "");
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", "size", "count", "type", "redop",
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", "size", "count", "type", "redop",
                       "algorithm", columns, columns, "payload/rank", density_column(options, "density"),
-                      percentile_columns(options, "p50", "p95", "p99"),
+                      percentile_columns(options, "p50", "p95", "p99"), copy_columns(options, "copied/rank", "copies"),
                       method_columns(options, [](const Column& column) { return column.title; }));
-  text +=
-      fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", "(B)", "(elements)", "", "", "", units,
-                  units, "(B)", density_column(options, ""), percentile_columns(options, "(us)", "(us)", "(us)"),
-                  method_columns(options, [](const Column& column) { return column.unit; }));
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", "(B)", "(elements)", "", "", "",
+                      units, units, "(B)", density_column(options, ""),
+                      percentile_columns(options, "(us)", "(us)", "(us)"), copy_columns(options, "(B)", "(us)"),
+                      method_columns(options, [](const Column& column) { return column.unit; }));
   return text;
 }
 
 std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const bool reduces = !options.messages && traits_of(options.collective).reduces;
   const Percentiles& p = row.out_of_place.percentiles;
-  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", row.bytes, row.count,
-                     to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
-                     figures(row.out_of_place), figures(row.in_place), row.payload_bytes,
-                     density_column(options, fmt::format("{:.4g}", row.density.value_or(1))),
-                     percentile_columns(options, time_cell(p.p50), time_cell(p.p95), time_cell(p.p99)),
-                     method_columns(options, [&](const Column& column) { return column.cell(row); }));
+  return fmt::format(
+      " {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", row.bytes, row.count, to_string(options.dtype),
+      reduces ? to_string(options.reduction) : "none", row.algorithm, figures(row.out_of_place), figures(row.in_place),
+      row.payload_bytes, density_column(options, fmt::format("{:.4g}", row.density.value_or(1))),
+      percentile_columns(options, time_cell(p.p50), time_cell(p.p95), time_cell(p.p99)),
+      copy_columns(options, fmt::format("{:.0f}", row.out_of_place.copied_bytes), time_cell(row.out_of_place.copies)),
+      method_columns(options, [&](const Column& column) { return column.cell(row); }));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {

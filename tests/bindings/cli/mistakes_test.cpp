@@ -33,6 +33,8 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "barrier", "--set", "rounds=1"}, "--set: the program of barrier dissemination has no parameters"},
       {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
       {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
+      {{"perf", "allreduce", "--device", "gpu"},
+       "--device: no memory of the buffers is called 'gpu'; there are: cuda, host"},
       {{"graph", "allreduce", "--algorithm", "double_tre"},
        "is called 'double_tre' (did you mean double_tree?); there "},
       {{"list", "skp"}, "method: no method is called 'skp' (did you mean skip?); there are: skip, "},

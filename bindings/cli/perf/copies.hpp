@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bindings/cli/perf/bench.hpp"
+
+namespace lacuna::cli {
+
+/// Measures what the calls that are made while it lives copy between host and device. Without a device it does nothing.
+class Copies {
+ public:
+  explicit Copies(Bench& bench);
+  /// Fills PerfFigures::copied_bytes and copies. All ranks call it.
+  Status measure(PerfFigures& figures);
+
+ private:
+  std::uint64_t copied() const;
+
+  Bench& bench_;
+  std::uint64_t before_;
+};
+
+}  // namespace lacuna::cli
