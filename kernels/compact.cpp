@@ -14,12 +14,11 @@ struct CountKernel {
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, std::uint64_t& met) const {
     const Bits limit = CutBits<T>(*cut).above;
-    const std::size_t first = i * stretch, length = stretch_length(first, from.count);
     Bits above = 0, ties = 0;
-    for (std::size_t j = 0; j < length; ++j) {
-      above = static_cast<Bits>(above + (from[first + j] > limit ? 1 : 0));
-      ties = static_cast<Bits>(ties + (from[first + j] == limit ? 1 : 0));
-    }
+    Stretch<T>(from, i).each([&](Bits magnitude) {
+      above = static_cast<Bits>(above + (magnitude > limit ? 1 : 0));
+      ties = static_cast<Bits>(ties + (magnitude == limit ? 1 : 0));
+    });
     met += above * Met::one_above + ties * Met::one_tie;
   }
 };
@@ -65,9 +64,10 @@ struct CompactKernel {
     Taking<T> taking{CutBits<T>(*cut), met + (i == 0 ? *taken : 0)};
     const Magnitudes<T> magnitudes = from;
     const EntriesList list = to;
-    const std::size_t first = i * stretch;
+    const Stretch<T> all(magnitudes, i);
+    const std::size_t first = all.first();
     const Bits floor = taking.cut.floor(Met::ties(taking.met));
-    const Hits hits(stretch_length(first, from.count), [=](std::size_t j) { return magnitudes[first + j] > floor; });
+    const Hits hits(all.length(), [&](std::size_t j) { return all[j] > floor; });
     hits.each([&](std::size_t j) {
       const std::uint64_t entry = taking.entry_of(magnitudes[first + j]);
       if (!final || entry >= list.room) return;

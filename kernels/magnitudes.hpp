@@ -68,6 +68,75 @@ KOKKOS_INLINE_FUNCTION std::size_t stretch_length(std::size_t first, std::size_t
   return count - first < stretch ? count - first : stretch;
 }
 
+/// The magnitudes of a stretch, which the call of a functor with this number works through. It reads them where they
+/// are.
+template <class T>
+class StretchInPlace {
+ public:
+  using Bits = typename FloatBits<T>::Bits;
+
+  KOKKOS_INLINE_FUNCTION StretchInPlace(const Magnitudes<T>& from, std::size_t number)
+      : from_(from), first_(number * stretch), length_(stretch_length(first_, from.count)) {}
+
+  KOKKOS_INLINE_FUNCTION std::size_t first() const { return first_; }
+  KOKKOS_INLINE_FUNCTION std::size_t length() const { return length_; }
+  KOKKOS_INLINE_FUNCTION Bits operator[](std::size_t j) const { return from_[first_ + j]; }
+  /// Calls visit(magnitude) for each.
+  template <class Visit>
+  KOKKOS_INLINE_FUNCTION void each(const Visit& visit) const {
+    for (std::size_t j = 0; j < length_; ++j) visit(from_[first_ + j]);
+  }
+
+ private:
+  Magnitudes<T> from_;
+  std::size_t first_, length_;
+};
+
+/// The same for the short stretches of a device. It first reads all of them at once, 16 bytes at a time if the array is
+/// aligned. Only loops that the compiler unrolls should use the index, so that the magnitudes stay in registers.
+template <class T>
+class StretchInRegisters {
+ public:
+  using Bits = typename FloatBits<T>::Bits;
+
+  KOKKOS_INLINE_FUNCTION StretchInRegisters(const Magnitudes<T>& from, std::size_t number)
+      : first_(number * stretch), length_(stretch_length(first_, from.count)) {
+    const std::byte* const begin = from.data + first_ * sizeof(T);
+    if (length_ == stretch && reinterpret_cast<std::uintptr_t>(begin) % sizeof(Words) == 0) {
+      const auto* const words = reinterpret_cast<const Words*>(begin);
+      for (std::size_t i = 0; i < sizeof(all_) / sizeof(Words); ++i) {
+        const Words some = words[i];
+        memcpy(reinterpret_cast<std::byte*>(all_) + i * sizeof(Words), &some, sizeof(Words));
+      }
+      for (std::size_t j = 0; j < stretch; ++j) all_[j] = static_cast<Bits>(all_[j] & Magnitudes<T>::most);
+    } else {
+      for (std::size_t j = 0; j < stretch; ++j) all_[j] = j < length_ ? from[first_ + j] : Bits{0};
+    }
+  }
+
+  KOKKOS_INLINE_FUNCTION std::size_t first() const { return first_; }
+  KOKKOS_INLINE_FUNCTION std::size_t length() const { return length_; }
+  KOKKOS_INLINE_FUNCTION Bits operator[](std::size_t j) const { return all_[j]; }
+  template <class Visit>
+  KOKKOS_INLINE_FUNCTION void each(const Visit& visit) const {
+    for (std::size_t j = 0; j < stretch; ++j) {
+      if (j < length_) visit(all_[j]);
+    }
+  }
+
+ private:
+  struct alignas(16) Words {
+    std::uint32_t words[4];
+  };
+  static_assert(stretch > 64 || stretch * sizeof(Bits) % sizeof(Words) == 0);
+
+  std::size_t first_, length_;
+  Bits all_[stretch];
+};
+
+template <class T>
+using Stretch = std::conditional_t<stretch <= 64, StretchInRegisters<T>, StretchInPlace<T>>;
+
 /// The few elements of a stretch that pass a test. A loop that vectorises tests all of them, and writes a byte for
 /// each. Eight bytes are a word. The words that are not zero are then listed without a branch, which no processor could
 /// predict.

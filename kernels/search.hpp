@@ -110,10 +110,7 @@ struct PassKernel {
     const std::size_t length = left < share(from.count) ? left : share(from.count);
     const PassKernel pass = *this;
     const Search by = *search;
-    team.each(stretches_of(length), [=](std::size_t i) {
-      const std::size_t first = begin + i * stretch;
-      pass.count_stretch(by, first, stretch_length(first, pass.from.count), local);
-    });
+    team.each(stretches_of(length), [=](std::size_t i) { pass.count_stretch(by, begin / stretch + i, local); });
     team.barrier();
     std::uint32_t* const total = counts;
     team.each(bins, [=](std::size_t bin) {
@@ -124,11 +121,12 @@ struct PassKernel {
     team.each(beyond_bins, [=](std::size_t bin) { Team::add(&total[bins + bin], local[unbinned + bin]); });
   }
 
-  KOKKOS_INLINE_FUNCTION void count_stretch(const Search& by, std::size_t first, std::size_t length,
-                                            std::uint32_t* local) const {
+  KOKKOS_INLINE_FUNCTION void count_stretch(const Search& by, std::size_t number, std::uint32_t* local) const {
     const Magnitudes<T> magnitudes = from;
+    const Stretch<T> all(magnitudes, number);
+    const std::size_t first = all.first(), length = all.length();
     const Bits low = static_cast<Bits>(by.low), span = static_cast<Bits>(by.span);
-    const Hits hits(length, [=](std::size_t j) { return static_cast<Bits>(magnitudes[first + j] - low) < span; });
+    const Hits hits(length, [&](std::size_t j) { return static_cast<Bits>(all[j] - low) < span; });
     if (hits.are_many(length)) {
       count_all(by, first, length, local);
     } else {
@@ -140,10 +138,8 @@ struct PassKernel {
     if (!by.guessed) return;
     const Bits high = static_cast<Bits>(low + (span - 1));
     Bits beyond = 0;
-    for (std::size_t j = 0; j < length; ++j) {
-      beyond = static_cast<Bits>(beyond + (magnitudes[first + j] > high ? 1 : 0));
-    }
-    Team::add(&local[unbinned + first / stretch % beyond_bins], static_cast<std::uint32_t>(beyond));
+    all.each([&](Bits magnitude) { beyond = static_cast<Bits>(beyond + (magnitude > high ? 1 : 0)); });
+    if (beyond != 0) Team::add(&local[unbinned + number % beyond_bins], static_cast<std::uint32_t>(beyond));
   }
 
   /// Counts all elements of a stretch, for one in which most lie between the bounds. The others add nothing.

