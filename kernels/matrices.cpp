@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/elements.hpp"
-#include "kernels/magnitudes.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/space_backend.hpp"
 #include "runtime/values/philox.hpp"
@@ -98,15 +97,36 @@ struct ProductKernel {
   }
 };
 
-/// The sum of the products of the elements of two vectors over a stretch.
+/// *sum = the sum of the products of the elements of two vectors. One team adds them up in pieces, and the pieces in
+/// order, so that the sum has the same bits everywhere. Vectors are short beside their matrix.
 template <class T>
 struct DotKernel {
+  static constexpr std::size_t piece = 256, pieces_at_once = 256;
+  static constexpr std::size_t scratch_bytes = pieces_at_once * sizeof(double);
+
   const std::byte* a;
   const std::byte* b;
   std::size_t count;
+  double* sum;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, double& sum) const {
-    const std::size_t first = i * stretch, length = stretch_length(first, count);
+  KOKKOS_INLINE_FUNCTION void operator()(const Space::Team& team) const {
+    auto* const sums = team.scratch<double>();
+    const DotKernel dot = *this;
+    const std::size_t pieces = (count + piece - 1) / piece;
+    team.once([=] { *dot.sum = 0; });
+    for (std::size_t first = 0; first < pieces; first += pieces_at_once) {
+      const std::size_t some = RowKernel<T>::lesser(pieces - first, pieces_at_once);
+      team.each(some, [=](std::size_t i) { sums[i] = dot.of_piece(first + i); });
+      team.barrier();
+      team.once([=] {
+        for (std::size_t i = 0; i < some; ++i) *dot.sum += sums[i];
+      });
+      team.barrier();
+    }
+  }
+
+  KOKKOS_INLINE_FUNCTION double of_piece(std::size_t i) const {
+    const std::size_t first = i * piece, length = RowKernel<T>::lesser(piece, count - first);
     double sums[lanes] = {};
     const std::size_t whole = length / lanes * lanes;
     for (std::size_t j = 0; j < whole; j += lanes) {
@@ -115,7 +135,7 @@ struct DotKernel {
     for (std::size_t j = whole; j < length; ++j) sums[j - whole] += product(first + j);
     double all = 0;
     for (double one : sums) all += one;
-    sum += all;
+    return all;
   }
 
   KOKKOS_INLINE_FUNCTION double product(std::size_t i) const {
@@ -175,7 +195,7 @@ struct DrawKernel {
 
 template <class T>
 void dot(const std::byte* a, const std::byte* b, std::size_t count, double* sum) {
-  Space::reduce(stretches_of(count), DotKernel<T>{a, b, count}, sum);
+  Space::for_teams(1, DotKernel<T>::scratch_bytes, DotKernel<T>{a, b, count, sum});
 }
 
 /// Makes vector k orthogonal to those before it, and 1 long.

@@ -12,7 +12,10 @@ struct SumBlock {
   using Wide = WideOf<T>;
   static constexpr bool in_place = std::is_same_v<T, Wide>;
   static constexpr std::size_t count_bytes = block_words * sizeof(std::uint32_t);
-  static constexpr std::size_t scratch_bytes = count_bytes + (in_place ? 0 : block_places * sizeof(Wide));
+  static constexpr std::size_t sums_offset = count_bytes + sizeof(std::uint64_t);  // behind the number of entries
+  static constexpr std::size_t scratch_bytes = sums_offset + (in_place ? 0 : block_places * sizeof(Wide));
+  /// Neighbouring threads look at neighbouring elements, and a single thread at many.
+  static constexpr std::size_t portion = Space::team_threads == 1 ? word_bits : 1;
 
   Views table;
   Rounding<T> round;
@@ -28,7 +31,9 @@ struct SumBlock {
       team.each(count, [&](std::size_t i) { store(to, i, narrow<T>(Wide{0})); });
       return;
     }
-    std::byte* const sums = in_place ? to : team.scratch<std::byte>() + count_bytes;
+    std::byte* const sums = in_place ? to : team.scratch<std::byte>() + sums_offset;
+    auto* const found = reinterpret_cast<std::uint64_t*>(team.scratch<std::byte>() + count_bytes);
+    team.once([&] { *found = 0; });
     team.each(count, [&](std::size_t i) { store(sums, i, Wide{0}); });
     team.barrier();
     add_views<T>(team, table, {block, count, 0, 0}, team.scratch<std::uint32_t>(),
@@ -37,15 +42,18 @@ struct SumBlock {
       team.each(count, [&](std::size_t i) { store(to, i, round(load<Wide>(sums, i))); });
       team.barrier();
     }
-    team.each((count + word_bits - 1) / word_bits, [&](std::size_t w) { count_entries(to, w * word_bits, count); });
+    team.each((count + portion - 1) / portion, [&](std::size_t i) {
+      const std::uint64_t some = entries_in(to, i * portion, lesser((i + 1) * portion, count));
+      if (some != 0) Space::Team::add(found, some);
+    });
+    team.barrier();
+    team.once([&] { Space::Team::add(entries, *found); });
   }
 
-  /// Counts the entries in a word of places.
-  KOKKOS_INLINE_FUNCTION void count_entries(const std::byte* to, std::size_t first, std::size_t count) const {
-    const std::size_t end = lesser(first + word_bits, count);
-    std::uint64_t found = 0;
-    for (std::size_t i = first; i < end; ++i) found += is_zero(load<T>(to, i)) ? 0u : 1u;
-    if (found != 0) Space::Team::add(entries, found);
+  KOKKOS_INLINE_FUNCTION static std::uint64_t entries_in(const std::byte* to, std::size_t first, std::size_t end) {
+    std::uint64_t some = 0;
+    for (std::size_t i = first; i < end; ++i) some += is_zero(load<T>(to, i)) ? 0u : 1u;
+    return some;
   }
 };
 

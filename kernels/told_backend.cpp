@@ -18,8 +18,8 @@ class ToldBackend::Results {
  public:
   explicit Results(const ToldBackend& on) : on_(on) {}
 
-  /// Returns where the device writes a result: at the place itself, if the device reaches it, or in a cell. A cell
-  /// first holds what the place holds.
+  /// Returns where the device writes a result: at the place itself, if that does not lie in the host's ordinary memory,
+  /// or in a cell. A cell first holds what the place holds.
   template <class T>
   T* at(T* place, std::size_t count = 1) {
     return reinterpret_cast<T*>(place_of(reinterpret_cast<std::byte*>(place), count * sizeof(T)));
@@ -31,22 +31,22 @@ class ToldBackend::Results {
   const T* given(const T* value, std::size_t count = 1) {
     if (count == 0) return nullptr;
     if (!value || kind_of(value) != MemoryKind::Host) return value;
-    std::byte* const cell = on_.take_cells(count * sizeof(T));
-    std::memcpy(cell, value, count * sizeof(T));
-    return reinterpret_cast<const T*>(cell);
+    return reinterpret_cast<const T*>(cell_with(reinterpret_cast<const std::byte*>(value), count * sizeof(T)).there);
   }
 
   /// Waits for results that do not lie on the device, and takes them to their places.
   void wait() {
     if (!waits_) return;
+    const std::span told(told_.data(), results_);
+    for (const Told& one : told) on_.copy_cell(one.cell.here, one.cell.there, one.bytes);
     on_.wait();
-    for (std::size_t i = 0; i < copies_; ++i) std::memcpy(copied_[i].to, copied_[i].from, copied_[i].bytes);
+    for (const Told& one : told) std::memcpy(one.to, one.cell.here, one.bytes);
   }
 
  private:
-  struct Copied {
+  struct Told {
     std::byte* to = nullptr;
-    const std::byte* from = nullptr;
+    Cell cell;
     std::size_t bytes = 0;
   };
 
@@ -57,37 +57,53 @@ class ToldBackend::Results {
     const MemoryKind kind = kind_of(place);
     waits_ = waits_ || kind != MemoryKind::Cuda;
     if (kind != MemoryKind::Host) return place;
-    std::byte* const cell = on_.take_cells(bytes);
-    std::memcpy(cell, place, bytes);
-    copied_.at(copies_++) = {place, cell, bytes};
+    const Cell cell = cell_with(place, bytes);
+    told_.at(results_++) = {place, cell, bytes};
+    return cell.there;
+  }
+
+  /// Takes a cell with these bytes.
+  Cell cell_with(const std::byte* from, std::size_t bytes) {
+    const Cell cell = on_.take_cell(bytes);
+    std::memcpy(cell.here, from, bytes);
+    on_.copy_cell(cell.there, cell.here, bytes);
     return cell;
   }
 
   const ToldBackend& on_;
   bool waits_ = false;
-  std::array<Copied, 2> copied_{};
-  std::size_t copies_ = 0;
+  std::array<Told, 2> told_{};
+  std::size_t results_ = 0;
 };
 
+ToldBackend::CellMemory::CellMemory(MemorySpace& space) : space_(space), data_(space.take(cell_bytes)) {}
+
+ToldBackend::CellMemory::~CellMemory() { space_.give_back(data_, cell_bytes); }
+
 ToldBackend::ToldBackend(Device& device)
-    : device_(device), on_(device.kernels()), cells_(device.pinned().take(cell_bytes)), event_(device.take_event()) {}
+    : device_(device),
+      on_(device.kernels()),
+      here_(device.pinned()),
+      there_(device.memory()),
+      event_(device.take_event()) {}
 
-ToldBackend::~ToldBackend() {
-  device_.give_back(event_);
-  device_.pinned().give_back(cells_, cell_bytes);
-}
+ToldBackend::~ToldBackend() { device_.give_back(event_); }
 
-/// All cells of a call are taken before its work enters the stream. So no cell that this call needs is taken again.
-std::byte* ToldBackend::take_cells(std::size_t bytes) const {
+/// A call has few cells, which together take less than all. So no cell that it needs is taken again.
+ToldBackend::Cell ToldBackend::take_cell(std::size_t bytes) const {
   const std::size_t whole = (bytes + cell_alignment - 1) / cell_alignment * cell_alignment;
   if (whole > cell_bytes / 4) throw std::length_error("a result on the host is too long for the cells of a device");
   if (used_ + whole > cell_bytes) {
     wait();
     used_ = 0;
   }
-  std::byte* const cell = cells_ + used_;
+  const Cell cell{here_.at(used_), there_.at(used_)};
   used_ += whole;
   return cell;
+}
+
+void ToldBackend::copy_cell(std::byte* to, const std::byte* from, std::size_t bytes) const {
+  device_.copy(DeviceStream::Compute, to, from, bytes);
 }
 
 void ToldBackend::wait() const {

@@ -10,16 +10,17 @@ namespace lacuna::kernels {
 
 /// The kernels of a device, as a step of a graph calls them. The step runs on the host. It may give results a place
 /// anywhere on the host, for instance on its stack, and read them once the function has returned, as
-/// kernels::Backend promises. The device writes such results to cells in pinned memory. A function waits for its
-/// results if they do not lie in the device's memory. It asks again and again whether an event has passed, and blocks
-/// nothing else. Cuts that it is given are copied to such cells too.
+/// kernels::Backend promises. The device writes such results to cells in its own memory, because many threads may use
+/// them, and they are copied by way of pinned memory. A function waits for its results if they do not lie in the
+/// device's memory. It asks again and again whether an event has passed, and blocks nothing else. What the host gives,
+/// such as cuts, is copied to cells too.
 ///
 /// Each step that runs has an object of its own. Its work on the device may go on after the step has returned. The
 /// object must not serve another step before that has ended. Errors of the device are thrown as std::runtime_error.
 /// Thread rule: one thread at a time.
 class ToldBackend final : public Backend {
  public:
-  /// Takes pinned memory and an event of the device, which outlives the object. Throws std::bad_alloc.
+  /// Takes memory and an event of the device, which outlives the object. Throws std::bad_alloc.
   explicit ToldBackend(Device& device);
   ~ToldBackend() override;
   ToldBackend(const ToldBackend&) = delete;
@@ -102,14 +103,35 @@ class ToldBackend final : public Backend {
  private:
   class Results;
 
-  /// Takes so many bytes of the cells. Waits until all cells are free if there are not enough.
-  std::byte* take_cells(std::size_t bytes) const;
+  /// Memory for all cells, with any content.
+  class CellMemory {
+   public:
+    explicit CellMemory(MemorySpace& space);
+    ~CellMemory();
+    CellMemory(const CellMemory&) = delete;
+    CellMemory& operator=(const CellMemory&) = delete;
+    std::byte* at(std::size_t offset) const { return data_ + offset; }
+
+   private:
+    MemorySpace& space_;
+    std::byte* const data_;
+  };
+
+  /// Room for a result or for what the host gives, in pinned memory and in that of the device.
+  struct Cell {
+    std::byte* here = nullptr;
+    std::byte* there = nullptr;
+  };
+
+  /// Takes a cell. Waits until all cells are free if there is no room.
+  Cell take_cell(std::size_t bytes) const;
+  void copy_cell(std::byte* to, const std::byte* from, std::size_t bytes) const;
   /// Waits until the device has done all that it was given.
   void wait() const;
 
   Device& device_;
   const Backend& on_;
-  std::byte* const cells_;
+  const CellMemory here_, there_;
   Event* const event_;
   mutable std::size_t used_ = 0;  ///< bytes of the cells that are taken
 };

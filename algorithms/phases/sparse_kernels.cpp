@@ -37,7 +37,11 @@ constexpr ViewsInfo views_of(std::size_t (*bytes)(const PartView&), std::size_t 
 }
 ViewsRooms rooms_of(GraphBuilder& g, const ViewsInfo& info) { return {g.buffer(info.views), g.buffer(info.tables)}; }
 
-std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_places; }
+/// A device merges many places at a time, because each pass costs it several launches. The host's fit into a cache.
+std::size_t places_at_a_time(const PartView& part) {
+  constexpr std::size_t least = kernels::Backend::merge_places;
+  return is_on_device(part.call.memory.kind) ? std::clamp(2 * places_of(part), least, 64 * least) : least;
+}
 
 }  // namespace
 

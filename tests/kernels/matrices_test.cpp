@@ -166,6 +166,19 @@ TEST(Factors, BecomeOrthonormalAndSpanTheSame) {
   }
 }
 
+TEST(Factors, BecomeOrthonormalWithTheSameBitsInAllBackends) {
+  for (Dtype dtype : dtypes) {
+    for (std::size_t length : {1u, 20u, 100u, 257u, 5000u, 70001u}) {
+      const std::size_t count = 3 * length;
+      const Elements given = drawn(draw_normal, dtype, count);
+      Block here = block_of(dtype, given, 1), there = block_of(dtype, given, 1);
+      tested().orthonormalize(3, {dtype, here.data(), count}, Sums(3).data());
+      kernels::best_backend().orthonormalize(3, {dtype, there.data(), count}, Sums(3).data());
+      EXPECT_EQ(numbers_of(dtype, here, count), numbers_of(dtype, there, count)) << length;
+    }
+  }
+}
+
 TEST(Factors, LoseAVectorThatIsACombinationOfThoseBeforeIt) {
   for (Dtype dtype : dtypes) {
     constexpr std::size_t length = 100;
