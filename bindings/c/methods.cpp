@@ -88,8 +88,8 @@ namespace {
 Status find_array(const lacuna_state& state, size_t index, const lacuna::StateArray*& array) {
   const auto& arrays = state.state.arrays;
   if (index >= arrays.size()) {
-    return {Code::InvalidArgument, "index is " + std::to_string(index) +
-                                       ", must be less than the number of arrays, " + std::to_string(arrays.size())};
+    return {Code::InvalidArgument, "index is " + std::to_string(index) + ", must be less than the number of arrays, " +
+                                       std::to_string(arrays.size())};
   }
   array = &arrays[index];
   return {};

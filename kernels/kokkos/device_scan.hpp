@@ -6,8 +6,8 @@
 
 #include "kernels/kokkos/policies.hpp"
 
-/// A scan on a device. Each team adds up a share of the calls, one team scans these sums, and then each team goes through
-/// its share again, a row of neighbouring calls at a time. So the calls of a row read neighbouring memory.
+/// A scan on a device. Each team adds up a share of the calls, one team scans these sums, and then each team goes
+/// through its share again, a row of neighbouring calls at a time. So the calls of a row read neighbouring memory.
 namespace lacuna::kernels {
 
 inline constexpr std::size_t most_shares = 1024;
