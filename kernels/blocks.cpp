@@ -54,9 +54,10 @@ struct AnyBit {
 template <class T>
 struct AnyAbove {
   Magnitudes<T> from;
-  typename FloatBits<T>::Bits above;
+  const Cut* cut;
 
   KOKKOS_INLINE_FUNCTION bool operator()(std::size_t begin, std::size_t count) const {
+    const auto above = CutBits<T>(*cut).above;
     for (std::size_t first = 0; first < count; first += stretch) {
       const std::size_t length = stretch_length(first, count);
       unsigned found = 0;
@@ -276,7 +277,7 @@ void SpaceBackend::find_blocks(Source from, const BlockGrid& grid, const Cut* cu
   }
   if (!cut) return find_blocks_by(AnyBit{from.data, size_of(from.dtype)}, grid, map);
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
-    find_blocks_by(AnyAbove<T>{{from.data, from.count}, CutBits<T>(*cut).above}, grid, map);
+    find_blocks_by(AnyAbove<T>{{from.data, from.count}, cut}, grid, map);
   });
 }
 

@@ -1,15 +1,13 @@
 #pragma once
 
-/// Space is where this build of kernels/ runs its functors. In the core it is HostSpace. The library of the Kokkos
-/// backend is made of the same sources.
-#ifdef LACUNA_KERNELS_BY_KOKKOS
-#include "kernels/kokkos/kokkos_space.hpp"
-namespace lacuna::kernels {
-using Space = KokkosSpace;
-}
-#else
-#include "kernels/host_space.hpp"
-namespace lacuna::kernels {
-using Space = HostSpace;
-}
+/// Space is where this build of kernels/ runs its functors. In the core it is HostSpace. The same sources make further
+/// libraries, such as that of the Kokkos backend, which name a space of their own and its header.
+#ifndef LACUNA_SPACE
+#define LACUNA_SPACE HostSpace
+#define LACUNA_SPACE_HEADER "kernels/host_space.hpp"
 #endif
+#include LACUNA_SPACE_HEADER
+
+namespace lacuna::kernels {
+using Space = LACUNA_SPACE;
+}

@@ -25,9 +25,9 @@ struct Event {
 namespace lacuna::test {
 namespace {
 
-constexpr std::size_t page = 4096;
+constexpr std::size_t page = 4096, huge_page = 2ull << 20;
 
-std::size_t in_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+constexpr std::size_t in_units(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// The block of these that holds the address, or one past its end.
 template <class Blocks>
@@ -53,10 +53,9 @@ class MockDevice::Space final : public MemorySpace {
     if (bytes == 0) return;
     const std::lock_guard lock(device_.mutex_);
     if (!pinned_) ++device_.calls_.waits;
-    device_.with_pages([&] {
-      device_.open_pages();
-      std::memset(memory, 0, bytes);
-    });
+    device_.open();
+    std::memset(memory, 0, bytes);
+    device_.close();
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
@@ -73,25 +72,30 @@ class MockDevice::Space final : public MemorySpace {
 MockDevice::MockDevice(const MockDeviceOptions& options)
     : options_(options),
       random_(options.seed),
-      kernels_(kernels::best_backend(), [this](const BackendCall& call, const std::function<void()>& compute) {
+      kernels_(mock_kernels(), [this](const BackendCall& call, const std::function<void()>& compute) {
         const std::lock_guard lock(mutex_);
         for (const void* address : call.addresses) check(call.function, address);
-        enter(name_of(kernels::DeviceStream::Compute), {.may_begin = {}, .run = compute});
+        enter(name_of(kernels::DeviceStream::Compute), {.may_begin = {}, .run = [this, compute] {
+                                                          const ComputeWith pages(*this);
+                                                          compute();
+                                                        }});
       }) {
-  void* const all =
-      ::mmap(nullptr, options_.memory_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) throw std::bad_alloc();
-  arena_ = static_cast<std::byte*>(all);
+  mapped_ = ::mmap(nullptr, mapped_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped_ == MAP_FAILED) throw std::bad_alloc();
+  arena_ = reinterpret_cast<std::byte*>(in_units(reinterpret_cast<std::uintptr_t>(mapped_), huge_page));
+  ::madvise(arena_, options_.memory_bytes, MADV_HUGEPAGE);  // many small pages take long to open and close
   memory_ = std::make_unique<Space>(*this, false);
   pinned_ = std::make_unique<Space>(*this, true);
 }
 
 MockDevice::~MockDevice() {
-  ::munmap(arena_, options_.memory_bytes);
+  ::munmap(mapped_, mapped_bytes());
   for (const auto& [memory, bytes] : pinned_blocks_) {
     ::operator delete (const_cast<std::byte*>(memory), std::align_val_t{MemorySpace::alignment});
   }
 }
+
+std::size_t MockDevice::mapped_bytes() const { return in_units(options_.memory_bytes, huge_page) + huge_page; }
 
 MemorySpace& MockDevice::memory() { return *memory_; }
 MemorySpace& MockDevice::pinned() { return *pinned_; }
@@ -101,7 +105,7 @@ std::byte* MockDevice::take(bool pinned, std::size_t bytes) {
   throw_if_broken();
   ++calls_.takes;
   if (takes_to_failure_ > 0 && --takes_to_failure_ == 0) throw std::bad_alloc();
-  const std::size_t whole = in_pages(std::max<std::size_t>(bytes, 1));
+  const std::size_t whole = in_units(std::max<std::size_t>(bytes, 1), page);
   if (pinned) {
     auto* const block = static_cast<std::byte*>(::operator new (whole, std::align_val_t{MemorySpace::alignment}));
     pinned_blocks_[block] = whole;
@@ -154,21 +158,8 @@ void MockDevice::check(std::string_view function, const void* address) const {
   std::abort();
 }
 
-/// Runs something that may open the memory of the device, and closes it afterwards.
-void MockDevice::with_pages(const std::function<void()>& work) {
-  const std::lock_guard lock(mutex_);
-  ++users_of_pages_;
-  work();
-  if (--users_of_pages_ > 0 || !are_pages_open_) return;
-  ::mprotect(arena_, used_, PROT_NONE);
-  are_pages_open_ = false;
-}
-
-void MockDevice::open_pages() {
-  if (are_pages_open_ || used_ == 0) return;
-  ::mprotect(arena_, used_, PROT_READ | PROT_WRITE);
-  are_pages_open_ = true;
-}
+void MockDevice::open() { ::mprotect(arena_, in_units(used_, huge_page), PROT_READ | PROT_WRITE); }
+void MockDevice::close() { ::mprotect(arena_, in_units(used_, huge_page), PROT_NONE); }
 
 void MockDevice::throw_if_broken() const {
   if (broken_) throw std::runtime_error("the mock device is broken");
@@ -181,17 +172,14 @@ void MockDevice::enter(const void* stream, Task task) {
   ++to.entered;
 }
 
-/// Does the next task of a stream, with the pages of the device. Returns false if it has none, or if the task may not
+/// Does the next task of a stream. Returns false if it has none, or if the task may not
 /// begin yet.
 bool MockDevice::step(const void* stream) {
   Stream& on = streams_[stream];
   if (on.tasks.empty() || (on.tasks.front().may_begin && !on.tasks.front().may_begin())) return false;
   const Task task = std::move(on.tasks.front());
   on.tasks.pop_front();
-  if (task.run) {
-    open_pages();
-    task.run();
-  }
+  if (task.run) task.run();
   ++on.done;
   return true;
 }
@@ -206,10 +194,8 @@ bool MockDevice::run_one() {
 
 bool MockDevice::run_all() {
   const std::lock_guard lock(mutex_);
-  with_pages([&] {
-    while (run_one()) {
-    }
-  });
+  while (run_one()) {
+  }
   return std::all_of(streams_.begin(), streams_.end(), [](const auto& one) { return one.second.tasks.empty(); });
 }
 
@@ -219,7 +205,7 @@ void MockDevice::copy(kernels::DeviceStream stream, std::byte* to, const std::by
   check("copy", from);
   ++calls_.copies;
   calls_.copied += bytes;
-  enter(name_of(stream), {.may_begin = {}, .run = [=] { std::memcpy(to, from, bytes); }});
+  enter(name_of(stream), {.may_begin = {}, .run = [=, this] { copy_now(to, from, bytes); }});
 }
 
 kernels::Event* MockDevice::take_event() {
@@ -261,10 +247,8 @@ bool MockDevice::has_passed(kernels::Event* event) {
   throw_if_broken();
   ++calls_.queries;
   if (std::uniform_real_distribution<double>(0, 1)(random_) >= options_.lateness) {
-    with_pages([&] {
-      for (std::uint64_t tasks = 1 + random_() % 3; tasks > 0 && run_one(); --tasks) {
-      }
-    });
+    for (std::uint64_t tasks = 1 + random_() % 3; tasks > 0 && run_one(); --tasks) {
+    }
   }
   return passed(*event);
 }
@@ -298,15 +282,19 @@ kernels::DeviceCalls MockDevice::calls() const {
 
 void MockDevice::enqueue(void* stream, std::function<void()> work) {
   const std::lock_guard lock(mutex_);
-  enter(stream, {.may_begin = {}, .run = std::move(work)});
+  enter(stream, {.may_begin = {}, .run = [this, work = std::move(work)] {
+                   open();
+                   work();
+                   close();
+                 }});
 }
 
 void MockDevice::copy_now(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  with_pages([&] {
-    open_pages();
-    std::memcpy(to, from, bytes);
-  });
+  const std::lock_guard lock(mutex_);
+  open();
+  std::memcpy(to, from, bytes);
+  close();
 }
 
 void MockDevice::fail_take(std::size_t n) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/device.hpp"
+#include "tests/support/mock_kernels.hpp"
 #include "tests/support/run_backend.hpp"
 
 namespace lacuna::test {
@@ -23,11 +24,12 @@ struct MockDeviceOptions {
   std::size_t memory_bytes = 256ull << 20;  ///< of the device
 };
 
-/// A device that this process plays. The host can't touch its memory: pages are open only while the device works. Work
-/// that enters a stream is done later. Time goes on only while somebody looks at an event, and streams go on in an
-/// order that is drawn from the seed. All addresses that work is given must lie in the device's or in pinned memory; if
-/// not, the process ends with a line that names the function. Kernels are computed by the host's loops.
-class MockDevice final : public kernels::Device {
+/// A device that this process plays. The host can't touch its memory: pages are open only while a functor of a kernel
+/// or a copy runs. Work that enters a stream is done later. Time goes on only while somebody looks at an event, and
+/// streams go on in an order that is drawn from the seed. All addresses that work is given must lie in the device's or
+/// in pinned memory; if not, the process ends with a line that names the function. Kernels are computed by the host's
+/// loops.
+class MockDevice final : public kernels::Device, DevicePages {
  public:
   explicit MockDevice(const MockDeviceOptions& options = {});
   ~MockDevice() override;
@@ -88,18 +90,18 @@ class MockDevice final : public kernels::Device {
   const void* name_of(kernels::DeviceStream stream) const { return &names_[static_cast<std::size_t>(stream)]; }
   std::byte* take(bool pinned, std::size_t bytes);
   void give_back(bool pinned, std::byte* memory);
-  void with_pages(const std::function<void()>& work);
-  void open_pages();
+  std::size_t mapped_bytes() const;
+  void open() override;
+  void close() override;
 
   const MockDeviceOptions options_;
   const char names_[kernels::device_streams] = {};
   mutable std::recursive_mutex mutex_;
   std::mt19937_64 random_;
   RunBackend kernels_;
-  std::byte* arena_ = nullptr;
-  std::size_t used_ = 0;  ///< of the arena
-  int users_of_pages_ = 0;
-  bool are_pages_open_ = false;
+  void* mapped_ = nullptr;
+  std::byte* arena_ = nullptr;  ///< lies in what is mapped, aligned to a huge page
+  std::size_t used_ = 0;        ///< of the arena
   std::map<const std::byte*, std::size_t> pinned_blocks_, device_blocks_;  ///< with their bytes
   std::multimap<std::size_t, std::byte*> free_;                            ///< of the arena, by bytes
   std::unique_ptr<Space> memory_, pinned_;
