@@ -1,11 +1,13 @@
 #include "kernels/cuda/cuda_device.hpp"
 
-#include <cuda.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <new>
 #include <stdexcept>
+
+#include "kernels/cuda/driver.hpp"
+#include "kernels/cuda/modules.hpp"
 
 namespace lacuna::kernels {
 
@@ -14,14 +16,6 @@ struct Event {
 };
 
 namespace {
-
-[[noreturn]] void fail(const char* call, cudaError_t error) {
-  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
-}
-
-void must(cudaError_t error, const char* call) {
-  if (error != cudaSuccess) fail(call, error);
-}
 
 /// Makes a device the calling thread's current one while this object lives.
 class Current {
@@ -39,24 +33,6 @@ class Current {
   const int number_;
   int before_ = 0;
 };
-
-using WaitValue = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int);
-
-/// The driver's function that holds a stream. The runtime has no such function.
-WaitValue wait_value() {
-  constexpr const char* name = "cuStreamWaitValue32";
-  void* found = nullptr;
-#if CUDART_VERSION >= 12050
-  constexpr unsigned int since = 12000;
-  cudaDriverEntryPointQueryResult how = cudaDriverEntryPointSymbolNotFound;
-  must(cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, &how),
-       "cudaGetDriverEntryPointByVersion");
-#else
-  must(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault), "cudaGetDriverEntryPoint");
-#endif
-  if (found == nullptr) throw std::runtime_error(std::string("the CUDA driver has no ") + name);
-  return reinterpret_cast<WaitValue>(found);
-}
 
 void write_signal(void* data) {
   const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(data));
@@ -209,13 +185,13 @@ void CudaDevice::signal(DeviceStream stream, int fd) {
 }
 
 void CudaDevice::hold(void* stream, const std::uint32_t* cell) {
-  static const WaitValue wait_for = wait_value();
+  static const auto wait_for =
+      driver_function<CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int)>("cuStreamWaitValue32", 12000);
   const Current current(number_);
-  const CUresult result =
-      wait_for(static_cast<CUstream>(stream), reinterpret_cast<CUdeviceptr>(cell), 1, CU_STREAM_WAIT_VALUE_GEQ);
-  if (result != CUDA_SUCCESS) {
-    throw std::runtime_error("cuStreamWaitValue32: error " + std::to_string(static_cast<int>(result)));
-  }
+  static const bool are_loaded = (load_modules(), true);
+  static_cast<void>(are_loaded);
+  must(wait_for(static_cast<CUstream>(stream), reinterpret_cast<CUdeviceptr>(cell), 1, CU_STREAM_WAIT_VALUE_GEQ),
+       "cuStreamWaitValue32");
 }
 
 DeviceCalls CudaDevice::calls() const {

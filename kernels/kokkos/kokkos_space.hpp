@@ -12,6 +12,9 @@
 #include "kernels/kokkos/device_scan.hpp"
 #include "kernels/kokkos/policies.hpp"
 #include "kernels/kokkos/turn.hpp"
+#ifdef LACUNA_KERNELS_ON_DEVICE
+#include "kernels/cuda/note_module.hpp"
+#endif
 
 /// Runs functors by Kokkos. The members are those of HostSpace (kernels/host_space.hpp), which explains them.
 namespace lacuna::kernels {
@@ -93,6 +96,11 @@ struct Zeroed {
   KOKKOS_FUNCTION void operator()(std::size_t) const { *to = T{}; }
 };
 
+/// Adds 1 for each call.
+struct Ones {
+  KOKKOS_FUNCTION void operator()(std::size_t /*i*/, std::uint64_t& sum) const { ++sum; }
+};
+
 template <class Execution, class Body>
 struct Teamed {
   using Team = KokkosTeam<Execution>;
@@ -148,7 +156,7 @@ struct KokkosSpaceOn {
       turn().run([&] { Kokkos::parallel_scan(range(count), Scanned<T, Body>{body}, sum); });
       *total = sum;
     } else {
-      turn().run([&] { scan_on_device(instance(), count, body, memory_of_scans(), total); });
+      turn().run([&] { scan_on_device(instance(), count, body, scans(), total); });
     }
   }
 
@@ -165,8 +173,9 @@ struct KokkosSpaceOn {
 
   static void move(std::byte* to, const std::byte* from, std::size_t bytes);
 
-  /// Sets the instance on which all kernels run from now on. At first it is the default one.
-  static void set_instance(const Execution& instance) { new (&instance_memory()) Execution(instance); }
+  /// Sets the instance on which all kernels of a device run, and takes all memory that they need. Kokkos takes memory
+  /// when the first sum is computed. Later this might wait for a stream that the program holds.
+  static void set_instance(const Execution& instance);
 
  private:
   /// It is never destroyed, because Kokkos may have ended by then.
@@ -183,14 +192,9 @@ struct KokkosSpaceOn {
   }
   static auto range(std::size_t count) { return light(RangeOf<Execution>(instance(), 0, count)); }
 
-  /// Memory of the device, which scans use one after another.
-  static void* memory_of_scans() {
-    static void* const memory = [] {
-      void* made = Kokkos::kokkos_malloc<typename Execution::memory_space>(bytes_of_scan);
-      Kokkos::push_finalize_hook([made] { Kokkos::kokkos_free<typename Execution::memory_space>(made); });
-      return made;
-    }();
-    return memory;
+  static Scans& scans() {
+    static Scans all;
+    return all;
   }
 
   /// A view of a result, in the memory of the execution space.
@@ -205,6 +209,18 @@ std::string_view KokkosSpaceOn<Execution>::name() {
                                   std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
                                   std::to_string(KOKKOS_VERSION % 100) + ", " + Execution::name();
   return text;
+}
+
+template <class Execution>
+void KokkosSpaceOn<Execution>::set_instance(const Execution& instance) {
+  using Memory = typename Execution::memory_space;
+  new (&instance_memory()) Execution(instance);
+  void* const memory = Kokkos::kokkos_malloc<Memory>(sizeof(ScanMemory));
+  Kokkos::push_finalize_hook([memory] { Kokkos::kokkos_free<Memory>(memory); });
+  scans().memory = static_cast<ScanMemory*>(memory);
+  Kokkos::deep_copy(instance, ViewOf<std::byte*>(static_cast<std::byte*>(memory), sizeof(ScanMemory)), std::byte{0});
+  reduce(std::size_t{1} << 24, Ones{}, &scans().memory->carry);
+  instance.fence("lacuna takes a device");
 }
 
 /// A device can't copy between places that overlap. So it copies portions that are no longer than the distance.

@@ -100,9 +100,7 @@ void computes_on_a_device(const Method& method) {
     for (const Example& example : examples_of(method, size)) {
       const Calls on_host(example, size, test::drawn_options(0));
       for (const test::OnDevice devices : {test::OnDevice::All, test::OnDevice::Odd}) {
-        test::RanksOptions options = test::drawn_options(static_cast<std::uint64_t>(size));
-        options.devices = devices;
-        options.executor.compute = nullptr;
+        const auto options = test::drawn_options(static_cast<std::uint64_t>(size), devices);
         Calls(example, size, options).compare(on_host, example.text + " on devices");
       }
     }

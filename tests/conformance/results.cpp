@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/registry/registry.hpp"
@@ -100,16 +101,23 @@ void conserves_mass(const Method& method) {
   }
 }
 
+// States lie where the data lie, and may be restored elsewhere.
 void goes_on_from_a_saved_state(const Method& method) {
+  using test::OnDevice;
+  constexpr std::pair<OnDevice, OnDevice> places[] = {
+      {OnDevice::None, OnDevice::None}, {OnDevice::None, OnDevice::All}, {OnDevice::All, OnDevice::Odd}};
   for (const Example& example : examples_of(method, 4)) {
-    Calls one(example, 4, test::drawn_options(1)), other(example, 4, test::drawn_options(2));
-    for (std::size_t rank = 0; rank < 4; ++rank) {
-      other.states[rank] = {};
-      demand(other.states[rank].restore(*one.states[rank].save()).is_ok(), "{}: a state is not restored", example.text);
+    for (const auto& [saved, restored] : places) {
+      Calls one(example, 4, test::drawn_options(1, saved)), other(example, 4, test::drawn_options(2, restored));
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        other.states[rank] = {};
+        demand(other.states[rank].restore(*one.states[rank].save()).is_ok(), "{}: a state is not restored",
+               example.text);
+      }
+      one.call_again(example, 7);
+      other.call_again(example, 7);
+      other.compare_last(one, example.text);
     }
-    one.call_again(example, 7);
-    other.call_again(example, 7);
-    other.compare_last(one, example.text);
   }
 }
 

@@ -41,11 +41,12 @@ struct Array {
 
 /// Fills the array, sums it up over the ranks and reads it, all in the order of the stream. Returns how many elements
 /// are wrong.
-std::size_t wrong_after(Communicator& world, Array& array, cudaStream_t stream, float value) {
+std::size_t wrong_after(Communicator& world, Array& array, const MethodOptions& method, cudaStream_t stream,
+                        float value) {
   std::fill_n(array.host, array.count, value + static_cast<float>(world.rank()));
   must(cudaMemcpyAsync(array.device, array.host, array.count * sizeof(float), cudaMemcpyHostToDevice, stream));
   MemorySpan<float> data{array.device, array.count, {.kind = MemoryKind::Cuda, .stream = stream}};
-  auto request = world.start(allreduce(data));
+  auto request = world.start(allreduce(data, Reduction::Sum, {.method = method}));
   must(request.status());
   must(request->hold_stream(stream));
   must(cudaMemcpyAsync(array.host, array.device, array.count * sizeof(float), cudaMemcpyDeviceToHost, stream));
@@ -63,13 +64,20 @@ int run() {
   cudaStream_t stream = nullptr;
   must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   std::size_t wrong = 0;
-  for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20, std::size_t{20} << 20}) {
-    Array array(count);
-    const auto begin = std::chrono::steady_clock::now();
-    constexpr int turns = 20;
-    for (int turn = 0; turn < turns; ++turn) wrong += wrong_after(*world, array, stream, static_cast<float>(turn));
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
-    if (world->rank() == 0) fmt::print("{} elements: {:.3f} ms a turn, {} wrong\n", count, time.count() / turns, wrong);
+  for (const std::string text : {"", "topk:density=1", "sketch"}) {
+    const MethodOptions method = text.empty() ? MethodOptions() : *method_options(text);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20, std::size_t{20} << 20}) {
+      if (text == "sketch" && count > 1 << 20) continue;
+      Array array(count);
+      const auto begin = std::chrono::steady_clock::now();
+      constexpr int turns = 20;
+      for (int turn = 1; turn <= turns; ++turn) {
+        wrong += wrong_after(*world, array, method, stream, static_cast<float>(turn));
+      }
+      const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+      if (world->rank() != 0) continue;
+      fmt::print("{} elements {}: {:.3f} ms a turn, {} wrong\n", count, text, time.count() / turns, wrong);
+    }
   }
   return wrong == 0 ? 0 : 1;
 }

@@ -34,4 +34,12 @@ inline RanksOptions drawn_options(std::uint64_t seed) {
   return options;
 }
 
+/// The same for ranks whose data, or those of every other rank, lie on a device.
+inline RanksOptions drawn_options(std::uint64_t seed, OnDevice devices) {
+  RanksOptions options = drawn_options(seed);
+  options.devices = devices;
+  if (devices != OnDevice::None) options.executor.compute = nullptr;
+  return options;
+}
+
 }  // namespace lacuna::test
