@@ -104,7 +104,7 @@ class StretchInRegisters {
     const std::byte* const begin = from.data + first_ * sizeof(T);
     if (length_ == stretch && reinterpret_cast<std::uintptr_t>(begin) % sizeof(Words) == 0) {
       const auto* const words = reinterpret_cast<const Words*>(begin);
-      for (std::size_t i = 0; i < sizeof(all_) / sizeof(Words); ++i) {
+      for (std::size_t i = 0; i < words_of_stretch; ++i) {
         const Words some = words[i];
         memcpy(reinterpret_cast<std::byte*>(all_) + i * sizeof(Words), &some, sizeof(Words));
       }
@@ -128,6 +128,7 @@ class StretchInRegisters {
   struct alignas(16) Words {
     std::uint32_t words[4];
   };
+  static constexpr std::size_t words_of_stretch = stretch * sizeof(Bits) / sizeof(Words);
   static_assert(stretch > 64 || stretch * sizeof(Bits) % sizeof(Words) == 0);
 
   std::size_t first_, length_;

@@ -5,7 +5,9 @@
 namespace lacuna::sparse {
 namespace {
 
+/// Of no elements it is nowhere: the address may be in a memory that kernels do not reach.
 Extent memory_of(const void* data, std::size_t count, Dtype dtype) {
+  if (count == 0) data = nullptr;
   return {static_cast<std::byte*>(const_cast<void*>(data)), count, dtype};  // the caller's memory is only read
 }
 

@@ -29,13 +29,29 @@ Status read_lists(const lacuna_neighbour* neighbours, const lacuna_halo* halos, 
   return {};
 }
 
+Status read_memory(const lacuna_memory* given, lacuna::Memory& memory) {
+  lacuna_memory value = LACUNA_MEMORY_INIT;
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("memory", value.kind, LACUNA_MEMORY_CUDA_HOST); !valid) return valid;
+  memory = {static_cast<lacuna::MemoryKind>(value.kind), value.device, value.stream};
+  return {};
+}
+
 }  // namespace
 
 lacuna_status lacuna_exchange(lacuna_communicator* communicator, const lacuna_neighbour* neighbours,
                               const lacuna_halo* halos, size_t count, int32_t tag, const lacuna_options* given,
                               lacuna_request** request) {
+  return lacuna_exchange_in(communicator, nullptr, neighbours, halos, count, tag, given, request);
+}
+
+lacuna_status lacuna_exchange_in(lacuna_communicator* communicator, const lacuna_memory* in,
+                                 const lacuna_neighbour* neighbours, const lacuna_halo* halos, size_t count,
+                                 int32_t tag, const lacuna_options* given, lacuna_request** request) {
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");
+    lacuna::Memory memory;
+    if (Status valid = read_memory(in, memory); !valid) return valid;
     lacuna::Options options;
     if (Status valid = read_options(given, options); !valid) return valid;
     if (!options.algorithm.empty() || options.method) {
@@ -47,6 +63,7 @@ lacuna_status lacuna_exchange(lacuna_communicator* communicator, const lacuna_ne
     const lacuna::Exchange exchange{.neighbours = all_neighbours,
                                     .halos = all_halos,
                                     .tag = tag,
+                                    .memory = memory,
                                     .options = {options.priority, options.deadline, options.notify, {}}};
     if (prepares(given)) {
       if (!request) return null_argument("request");

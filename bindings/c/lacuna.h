@@ -339,7 +339,8 @@ typedef struct lacuna_entries {
   size_t struct_size; /**< sizeof(lacuna_entries) */
   /**
    * A place for each entry; may be null if there are none. For an input they have any order, and entries of the same
-   * place add up. For an output they are written, ascending, each once. They must live until the call has ended.
+   * place add up. For an output they are written, ascending, each once. They lie in the memory of the buffer, and must
+   * live until the call has ended.
    */
   uint32_t* places;
   size_t length; /**< the number of all elements */
@@ -749,7 +750,7 @@ typedef struct lacuna_neighbour {
   int32_t send_direction;    /**< of what is sent to it */
   int32_t receive_direction; /**< its send_direction for what it sends */
 } lacuna_neighbour;
-/** What is exchanged with one neighbour. Buffers lie in host memory. */
+/** What is exchanged with one neighbour. */
 typedef struct lacuna_halo {
   const void* send;     /**< goes to the neighbour */
   size_t send_count;    /**< elements */
@@ -758,9 +759,9 @@ typedef struct lacuna_halo {
   int32_t dtype;        /**< a lacuna_dtype */
 } lacuna_halo;
 /**
- * Exchanges halos[i] with neighbours[i]. If a message is longer or shorter than its receiver expects, or has another
- * dtype, the exchange fails with LACUNA_MISMATCH, and so does the communicator on all ranks. Empty halos are exchanged
- * too. Exchanges with one tag meet in the order in which they were started.
+ * Exchanges halos[i] with neighbours[i]. The halos lie in host memory. If a message is longer or shorter than its
+ * receiver expects, or has another dtype, the exchange fails with LACUNA_MISMATCH, and so does the communicator on all
+ * ranks. Empty halos are exchanged too. Exchanges with one tag meet in the order in which they were started.
  * @param communicator whose ranks these are
  * @param neighbours   with whom; only read during this call
  * @param halos        what; only read during this call
@@ -773,6 +774,21 @@ typedef struct lacuna_halo {
 LACUNA_EXPORT lacuna_status lacuna_exchange(lacuna_communicator* communicator, const lacuna_neighbour* neighbours,
                                             const lacuna_halo* halos, size_t count, int32_t tag,
                                             const lacuna_options* options, lacuna_request** request);
+/** A kind of memory, for lacuna_exchange_in(). */
+typedef struct lacuna_memory {
+  size_t struct_size; /**< sizeof(lacuna_memory) */
+  int32_t kind;       /**< a lacuna_memory_kind */
+  int32_t device;     /**< number of the device; unused for host memory */
+  void* stream;       /**< stream after which what lies on a device is ready; unused for host memory */
+} lacuna_memory;
+/** Host memory. */
+#define LACUNA_MEMORY_INIT \
+  { sizeof(lacuna_memory), LACUNA_MEMORY_HOST, 0, NULL }
+/** lacuna_exchange() of halos that all lie in this memory; null: in host memory. */
+LACUNA_EXPORT lacuna_status lacuna_exchange_in(lacuna_communicator* communicator, const lacuna_memory* memory,
+                                               const lacuna_neighbour* neighbours, const lacuna_halo* halos,
+                                               size_t count, int32_t tag, const lacuna_options* options,
+                                               lacuna_request** request);
 /**
  * Fills lengths[0 .. dimensions-1] with the lengths of a grid of `size` ranks. They are close to each other, and
  * descend.

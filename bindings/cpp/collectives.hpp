@@ -61,6 +61,12 @@ inline std::size_t length_of_entry(std::size_t places, std::size_t values, const
   return places == 0 ? 1 : values / places;
 }
 
+/// Returns the memory of places and of their values.
+inline Memory common_memory(const Memory& places, const Memory& values) {
+  if (are_alike(places, values)) return places;
+  throw std::invalid_argument("the places and the values of entries must lie in one memory, ready after one stream");
+}
+
 /// A vector of `length` elements, given by the entries that are not 0. The method says how many elements an entry has:
 /// one, or m. The values [i * m, (i + 1) * m) are those of the elements [places[i] * m, (places[i] + 1) * m). Places
 /// may have any order, entries of the same place add up, and each rank has as many entries as it likes. It needs a
@@ -72,6 +78,12 @@ struct SparseInput {
       : places(where), values(what), length(elements) {
     (void)entry_length();
   }
+  /// The same for entries in another memory than the host's. Throws std::invalid_argument if places and values do not
+  /// lie in one memory.
+  SparseInput(MemorySpan<const std::uint32_t> where, MemorySpan<const T> what, std::size_t elements)
+      : SparseInput(std::span(where.data, where.size), std::span(what.data, what.size), elements) {
+    memory = common_memory(where.memory, what.memory);
+  }
 
   std::size_t entry_length() const {
     return length_of_entry(places.size(), values.size(), "a SparseInput needs as many values for each place");
@@ -80,6 +92,7 @@ struct SparseInput {
   std::span<const std::uint32_t> places;
   std::span<const T> values;
   std::size_t length;
+  Memory memory{};  ///< in which the spans lie
 };
 
 /// Memory for the entries of an output, which lie as in a SparseInput. Places ascend, and each occurs once. When the
@@ -92,6 +105,12 @@ struct SparseOutput {
       : places(where), values(what), length(elements), entries(&count) {
     (void)entry_length();
   }
+  /// The same for entries in another memory than the host's. `count` is a variable of the host. Throws
+  /// std::invalid_argument if places and values do not lie in one memory.
+  SparseOutput(MemorySpan<std::uint32_t> where, MemorySpan<T> what, std::size_t elements, std::size_t& count)
+      : SparseOutput(std::span(where.data, where.size), std::span(what.data, what.size), elements, count) {
+    memory = common_memory(where.memory, what.memory);
+  }
 
   std::size_t entry_length() const {
     return length_of_entry(places.size(), values.size(), "a SparseOutput needs room for as many values for each place");
@@ -101,6 +120,7 @@ struct SparseOutput {
   std::span<T> values;
   std::size_t length;
   std::size_t* entries;
+  Memory memory{};  ///< in which the spans lie
 };
 
 /// A collective on buffers of known lengths, for Communicator's call, start and prepare. Each collective has a function
@@ -144,6 +164,7 @@ void set_input(TypedCall& typed, const SparseInput<T>& input) {
   static constexpr std::uint32_t none = 0;  // an empty list is a list of entries too
   typed.call.input = input.values.data();
   typed.call.dtype = DtypeOf<T>::value;
+  typed.call.memory = input.memory;
   typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size(),
                               input.entry_length()};
   typed.input = input.length;
@@ -159,6 +180,7 @@ template <class T>
 void set_output(TypedCall& typed, const SparseOutput<T>& output) {
   static std::uint32_t none = 0;
   typed.call.output = output.values.data();
+  typed.output_memory = output.memory;
   typed.call.output_entries = {output.places.empty() ? &none : output.places.data(), output.places.size(),
                                output.entries, output.entry_length()};
   typed.output = output.length;

@@ -39,7 +39,7 @@ Status check_alike(const Memory& input, const Memory& output) {
                                                "one kind",
                                                to_string(input.kind), to_string(output.kind))};
   }
-  if (!is_on_device(input.kind) || (input.device == output.device && input.stream == output.stream)) return {};
+  if (are_alike(input, output)) return {};
   return {Code::InvalidArgument,
           fmt::format("the input lies on device {}, ready after stream {}; the output on device {}, ready after stream "
                       "{}; both must be the same",

@@ -128,10 +128,14 @@ Status Communicator::start(Run& run) {
 Status Communicator::check(const Call& call) const {
   if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
   if (Status valid = check_call(call, rank(), size()); !valid) return valid;
-  const bool reads = reads_input(call.collective, rank(), call.root);
-  const bool writes = writes_output(call.collective, rank(), call.root);
-  const std::array<const void*, 4> addresses = {reads ? call.input : nullptr, writes ? call.output : nullptr,
-                                                call.input_entries.places, call.output_entries.places};
+  const InputEntries& given = call.input_entries;
+  const OutputEntries& asked = call.output_entries;
+  const std::size_t in = given.places ? given.count : input_length(call, size());
+  const std::size_t out = asked.places ? asked.room : output_length(call, size());
+  const bool reads = in > 0 && reads_input(call.collective, rank(), call.root);
+  const bool writes = out > 0 && writes_output(call.collective, rank(), call.root);
+  const std::array<const void*, 4> addresses = {reads ? call.input : nullptr, reads ? given.places : nullptr,
+                                                writes ? call.output : nullptr, writes ? asked.places : nullptr};
   return executor_.serve(call.memory, addresses);
 }
 

@@ -176,7 +176,7 @@ class Executor : public Watched, private Receiver {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
-    std::uint64_t staged = 0;        ///< bytes of messages that went through pinned memory
+    std::uint64_t staged_bytes = 0;
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };

@@ -122,7 +122,7 @@ void Executor::stage_more(ActivePart& part, StepId id) {
     stage = {.memory = memory, .offset = state.staged, .bytes = bytes};
     state.staged += bytes;
     ++state.stages;
-    tally_.staged += bytes;
+    tally_.staged_bytes += bytes;
     const Computation copy{.kind = StepKind::Send,
                            .to = {memory, bytes, Dtype::U8, Reduction::Sum, MemoryKind::CudaHost},
                            .from = {from.data + stage.offset, bytes, Dtype::U8, Reduction::Sum, from.memory}};

@@ -153,7 +153,7 @@ void Executor::start_fetches(Rank peer) {
     operation->slot_memory = memory;
     operation->stage = nullptr;
     if (slot) ++slots_in_use_;
-    if (is_staged_here) tally_.staged += operation->bytes;
+    if (is_staged_here) tally_.staged_bytes += operation->bytes;
     from.fetching += operation->bytes;
     ++part.run->operations;
     if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);

@@ -96,6 +96,9 @@ struct JobCounters {
   std::uint64_t duplicate_fragments = 0;  ///< fragments that came a second time and were dropped
   /// Messages that this rank has sent as descriptors, as their receiver had granted no credit for them.
   std::uint64_t descriptor_messages = 0;
+  /// Bytes of messages that lie on a device and were copied to or from pinned memory, because the transport takes no
+  /// memory of the device.
+  std::uint64_t staged_bytes = 0;
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
 
   /// The counters of each method, added up over all communicators.

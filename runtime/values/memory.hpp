@@ -32,6 +32,11 @@ struct Memory {
                            ///< default stream; unused for host memory
 };
 
+/// Are both of one kind and, on a device, on the same one and ready after the same stream?
+constexpr bool are_alike(const Memory& a, const Memory& b) {
+  return a.kind == b.kind && (!is_on_device(a.kind) || (a.device == b.device && a.stream == b.stream));
+}
+
 /// The memory as the engine sees it: managed memory is the device's, and pinned memory is the host's.
 constexpr Memory memory_of_engine(Memory memory) {
   memory.kind = is_on_device(memory.kind) ? MemoryKind::Cuda : MemoryKind::Host;

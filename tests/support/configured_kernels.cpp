@@ -5,6 +5,7 @@
 
 #include "kernels/told_backend.hpp"
 #include "runtime/config/config.hpp"
+#include "tests/support/mock_kernels.hpp"
 #include "tests/support/test_device.hpp"
 
 namespace lacuna::test {
@@ -21,6 +22,7 @@ const kernels::Backend& configured_kernels() {
 }
 
 const kernels::Backend& kernels_to_test() {
+  if (std::getenv("TEST_MOCK_KERNELS")) return mock_kernels();
   if (!std::getenv("TEST_DEVICE")) return configured_kernels();
   static const auto* const on_device = new kernels::ToldBackend(test_device_of(0).device());
   return *on_device;

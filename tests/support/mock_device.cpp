@@ -12,6 +12,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "tests/support/mock_kernels.hpp"
+
 namespace lacuna::kernels {
 
 /// Passes once so many tasks of the stream are done.

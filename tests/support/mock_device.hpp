@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/device.hpp"
-#include "tests/support/mock_kernels.hpp"
+#include "tests/support/mock_pages.hpp"
 #include "tests/support/run_backend.hpp"
 
 namespace lacuna::test {

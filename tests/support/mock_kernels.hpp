@@ -4,34 +4,8 @@
 
 namespace lacuna::test {
 
-/// The memory of a mock device, which the host reaches only while it is open.
-class DevicePages {
- public:
-  virtual ~DevicePages() = default;
-  virtual void open() = 0;
-  virtual void close() = 0;
-};
-
-/// The kernels of all mock devices. Only their functors reach the memory of the device whose pages these are. Thread
-/// rule: any thread.
-const kernels::Backend& mock_kernels();
-
-/// While this object lives, mock_kernels() computes with these pages on the calling thread.
-class ComputeWith {
- public:
-  explicit ComputeWith(DevicePages& pages);
-  ~ComputeWith();
-  ComputeWith(const ComputeWith&) = delete;
-  ComputeWith& operator=(const ComputeWith&) = delete;
-};
-
-/// While this object lives, the pages that the calling thread computes with are open.
-class OpenPages {
- public:
-  OpenPages();
-  ~OpenPages();
-  OpenPages(const OpenPages&) = delete;
-  OpenPages& operator=(const OpenPages&) = delete;
-};
+/// The kernels of all mock devices, computed on the host as on a device (kernels::MockSpace). They compute on memory of
+/// the host too. Thread rule: any thread.
+__attribute__((visibility("default"))) const kernels::Backend& mock_kernels();
 
 }  // namespace lacuna::test

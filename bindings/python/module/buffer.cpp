@@ -83,6 +83,16 @@ void Buffer::check_dtype(const char* name, lacuna_dtype dtype, const char* words
   if (buffer_.dtype != dtype) fail(LACUNA_INVALID_ARGUMENT, std::string(name) + " must have elements of " + words);
 }
 
+void Buffer::check_alike(const char* name, const Buffer& other) const {
+  const lacuna_buffer& its = other.buffer_;
+  if (buffer_.memory == its.memory && (buffer_.memory == LACUNA_MEMORY_HOST || buffer_.device == its.device)) return;
+  const auto words = [](const lacuna_buffer& buffer) {
+    return buffer.memory == LACUNA_MEMORY_HOST ? "in memory of the host" : "on device " + std::to_string(buffer.device);
+  };
+  fail(LACUNA_INVALID_ARGUMENT, std::string(name) + " lies " + words(buffer_) + ", and other buffers of the call lie " +
+                                    words(its) + "; they must lie in one memory");
+}
+
 void Buffer::take_by_protocol(nb::handle object, const char* name) {
   bool bfloat16 = false;
   if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_RECORDS_RO) != 0) {

@@ -23,6 +23,8 @@ class Buffer {
   void release();
   /// Throws if the memory must not be written.
   void check_writable(const char* name) const;
+  /// Throws unless the memory is of the kind of that of another buffer, and on the same device.
+  void check_alike(const char* name, const Buffer& other) const;
   /// Throws unless the elements are of this type.
   void check_dtype(const char* name, lacuna_dtype dtype, const char* words) const;
 

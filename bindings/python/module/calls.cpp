@@ -93,6 +93,7 @@ struct Filling {
     side.values.take(entries.values, "values");
     side.places.take(entries.places, "places");
     side.places.check_dtype("places", LACUNA_U32, "uint32");
+    side.places.check_alike("places", side.values);
     if (&side == &operation.output) side.places.check_writable("places");
     const std::size_t length = operation.method ? std::max<std::size_t>(operation.method->entry_length, 1) : 1;
     if (side.places.c().count * length != side.values.c().count) {

@@ -29,12 +29,14 @@ lacuna_neighbour neighbour_of(nb::handle given) {
   return {items[0] == Py_None ? LACUNA_NOBODY : number(items[0]), number(items[1]), number(items[2])};
 }
 
-/// Takes what is exchanged with one neighbour. None stands for no elements.
+/// Takes what is exchanged with one neighbour. None stands for no elements. All buffers lie in the memory of the first
+/// one.
 lacuna_halo halo_of(Operation& operation, nb::handle send, nb::handle receive, std::size_t place) {
   lacuna_halo halo{};
   const auto take = [&](nb::handle given, const std::string& name) -> const Buffer& {
     Buffer& taken = operation.halos.emplace_back();
     taken.take(given, name.c_str());
+    taken.check_alike(name.c_str(), operation.halos.front());
     return taken;
   };
   const std::string where = "[" + std::to_string(place) + "]";
@@ -76,11 +78,19 @@ nb::object exchange(Form form, const Communicator& self, const std::vector<nb::o
     all_neighbours.push_back(neighbour_of(neighbours[i]));
     halos.push_back(halo_of(*operation, sends[i], receives[i], i));
   }
+  lacuna_memory memory = LACUNA_MEMORY_INIT;
+  if (!operation->halos.empty()) {
+    const lacuna_buffer& first = operation->halos.front().c();
+    memory.kind = first.memory;
+    memory.device = first.device;
+    memory.stream = first.stream;
+  }
   CallOptions options(nb::none(), priority, deadline);
   operation->prepared = form == Form::Prepare;
   options.c.prepare = operation->prepared ? 1 : 0;
   return carry_out(form, self, std::move(operation), [&, handle = self.use()](lacuna_request** request) {
-    return lacuna_exchange(handle.get(), all_neighbours.data(), halos.data(), halos.size(), tag, &options.c, request);
+    return lacuna_exchange_in(handle.get(), &memory, all_neighbours.data(), halos.data(), halos.size(), tag, &options.c,
+                              request);
   });
 }
 

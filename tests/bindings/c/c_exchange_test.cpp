@@ -82,6 +82,31 @@ TEST_F(CExchanges, AnExchangeTakesAllTypes) {
   }
 }
 
+TEST_F(CExchanges, AnExchangeTellsWhereItsHalosLie) {
+  const lacuna_neighbour itself = {0, 0, 0};
+  const std::array<float, 3> out = {1, 2, 3};
+  std::array<float, 3> in{};
+  const lacuna_halo halo = {out.data(), 3, in.data(), 3, LACUNA_F32};
+  const auto exchange = [&](const lacuna_memory* memory) {
+    return lacuna_exchange_in(rank_, memory, &itself, &halo, 1, 0, nullptr, nullptr);
+  };
+  lacuna_memory memory = LACUNA_MEMORY_INIT;
+  memory.kind = LACUNA_MEMORY_CUDA_HOST;  // is served as ordinary memory, which it may be where no device is
+  ASSERT_EQ(exchange(&memory), LACUNA_OK) << lacuna_last_error();
+  EXPECT_EQ(in, out);
+  EXPECT_EQ(exchange(nullptr), LACUNA_OK);
+  memory.kind = LACUNA_MEMORY_CUDA;  // there is no device, or the halos do not lie there
+  EXPECT_NE(exchange(&memory), LACUNA_OK);
+  EXPECT_TRUE(says("cuda memory")) << lacuna_last_error();
+  memory.kind = 4;
+  EXPECT_EQ(exchange(&memory), LACUNA_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("memory is 4")) << lacuna_last_error();
+  memory.struct_size = sizeof memory + 1;
+  EXPECT_EQ(exchange(&memory), LACUNA_INVALID_ARGUMENT);
+  EXPECT_TRUE(says("struct_size")) << lacuna_last_error();
+  EXPECT_EQ(exchange(nullptr), LACUNA_OK);
+}
+
 TEST_F(CExchanges, APreparedExchangeStartsAgain) {
   const lacuna_neighbour itself = {0, 0, 0};
   std::array<float, 3> out = {1, 2, 3}, in{};

@@ -272,6 +272,35 @@ TEST(TypedCallsOfMemories, NeedOneMemoryForInputAndOutput) {
   EXPECT_EQ(received.call.memory.kind, MemoryKind::Cuda);
 }
 
+TEST(TypedCallsOfMemories, TakeEntriesOfOneMemory) {
+  auto ranks = local(1, Progress::Caller);
+  const std::array<std::uint32_t, 2> where = {1, 3};
+  Floats what = {5, 7}, found_values(2);
+  std::array<std::uint32_t, 2> found_where{};
+  std::size_t found = 0;
+  const Memory pinned = {.kind = MemoryKind::CudaHost}, device = {.kind = MemoryKind::Cuda};
+  const auto input_in = [&](const Memory& places, const Memory& values) {
+    return SparseInput<float>(MemorySpan{where.data(), 2, places}, MemorySpan<const float>{what.data(), 2, values}, 5);
+  };
+  const auto output_in = [&](const Memory& memory) {
+    return SparseOutput<float>(MemorySpan{found_where.data(), 2, memory}, MemorySpan{found_values.data(), 2, memory}, 5,
+                               found);
+  };
+  const Options sparse{.method = *method_options("topk:density=1,feedback=0")};
+  const auto said = [&](const SparseInput<float>& input, const SparseOutput<float>& output) {
+    return ranks[0].call(allreduce(input, output, Reduction::Sum, sparse)).to_string();
+  };
+  EXPECT_EQ(said(input_in(pinned, pinned), output_in(pinned)), "ok");
+  EXPECT_EQ(found, 2u);
+  EXPECT_EQ(found_where, where);
+  EXPECT_EQ(found_values, what);
+  EXPECT_THROW(input_in(device, {}), std::invalid_argument);
+  EXPECT_EQ(said(input_in(device, device), output_in({})),
+            "invalid argument: the input lies in cuda memory, the output in host memory; they must lie in one kind");
+  EXPECT_NE(said(input_in(device, device), output_in(device)).find("cuda memory"), std::string::npos);
+  EXPECT_EQ(said(input_in({}, {}), output_in({})), "ok");
+}
+
 TEST(StreamHolds, AreRefusedWithWordsWhereNoStreamCanWait) {
   int stream = 0;
   Request empty;

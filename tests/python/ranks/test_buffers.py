@@ -75,6 +75,18 @@ def test_tells_lacuna_what_lies_on_a_device(world):
         world.allreduce(SaidToLieOn(10))
 
 
+def test_all_buffers_of_a_call_lie_in_one_memory(world):
+    alone = [lacuna.Neighbour(world.rank, 0, 0)]
+    with pytest.raises(lacuna.Error, match="cuda memory"):
+        world.exchange(alone, [SaidToLieOn(2)], [SaidToLieOn(2)])
+    words = r"receives\[0\] lies in memory of the host, and other buffers of the call lie on device 0; they must lie in one"
+    with pytest.raises(lacuna.InvalidArgument, match=words):
+        world.exchange(alone, [SaidToLieOn(2)], [np.zeros(5)])
+    entries = lacuna.Entries(np.arange(5, dtype=np.uint32), SaidToLieOn(2), 5)
+    with pytest.raises(lacuna.InvalidArgument, match="places lies in memory of the host, and other buffers"):
+        world.allreduce(entries, out=np.zeros(5), method="topk:density=1,feedback=0")
+
+
 def test_takes_bfloat16_of_ml_dtypes(world):
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     x = np.full(5, world.rank + 1, bfloat16)

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "algorithms/registry/method_options.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/mock_device.hpp"
 
@@ -175,6 +176,31 @@ TEST_F(DeviceRuns, ABufferThatLiesElsewhereIsRefusedWithBothPlaces) {
   }
 }
 
+// The place of a list that is empty may be anywhere.
+TEST_F(DeviceRuns, ABufferWithoutElementsLiesInAnyMemory) {
+  Ranks ranks(2, on(device));
+  const std::uint32_t none = 0;
+  OnMock values(device, Floats{7}), places(device, Floats{0}), sums(device, Floats(5)), others(device, Floats(5));
+  const auto sparse = [&](const void* data, const void* at, std::size_t entries, OnMock& to) {
+    Call call = sum_call(data, to.data(), 5, memory());
+    call.input_entries = {static_cast<const std::uint32_t*>(at), entries};
+    call.options.method = *method_options("topk:density=1,feedback=0");
+    call.options.algorithm = "sparse_allgather";
+    return call;
+  };
+  for (const Status& end :
+       ranks.run({sparse(values.data(), places.data(), 1, sums), sparse(nullptr, &none, 0, others)})) {
+    EXPECT_TRUE(end) << end.to_string();
+  }
+  EXPECT_EQ(sums.values(), (Floats{7, 0, 0, 0, 0}));
+  EXPECT_EQ(others.values(), sums.values());
+  Floats host;
+  for (const Status& end :
+       ranks.run({sum_call(&none, &host, 0, memory()), sum_call(sums.data(), others.data(), 0, memory())})) {
+    EXPECT_TRUE(end) << end.to_string();
+  }
+}
+
 TEST_F(DeviceRuns, ADeviceThatBreaksDownFailsTheCallOnAllRanksWithItsWords) {
   int failures = 0;
   for (int steps = 0; steps < 12; ++steps) {
@@ -253,6 +279,9 @@ TEST_F(DeviceRuns, ALongMessageIsStagedInPiecesAndEachByteOnce) {
   EXPECT_EQ(b.values(), a.values());
   const kernels::DeviceCalls after = device.calls();
   EXPECT_EQ(after.copied - before.copied, 2 * count * sizeof(float));
+  for (const Rank rank : {0, 1}) {
+    EXPECT_EQ(ranks.executor(rank).job_counters().staged_bytes, count * sizeof(float)) << "rank " << rank;
+  }
 }
 
 TEST_F(DeviceRuns, AStreamOfTheProgramWaitsForTheEndOfACall) {
