@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -80,8 +81,11 @@ struct SparseInput {
   }
   /// The same for entries in another memory than the host's. Throws std::invalid_argument if places and values do not
   /// lie in one memory.
-  SparseInput(MemorySpan<const std::uint32_t> where, MemorySpan<const T> what, std::size_t elements)
-      : SparseInput(std::span(where.data, where.size), std::span(what.data, what.size), elements) {
+  template <class Place, class Value>
+  requires std::is_same_v<std::remove_const_t<Place>, std::uint32_t> && std::is_same_v<std::remove_const_t<Value>, T>
+  SparseInput(MemorySpan<Place> where, MemorySpan<Value> what, std::size_t elements)
+      : SparseInput(std::span<const std::uint32_t>(where.data, where.size), std::span<const T>(what.data, what.size),
+                    elements) {
     memory = common_memory(where.memory, what.memory);
   }
 
@@ -107,7 +111,8 @@ struct SparseOutput {
   }
   /// The same for entries in another memory than the host's. `count` is a variable of the host. Throws
   /// std::invalid_argument if places and values do not lie in one memory.
-  SparseOutput(MemorySpan<std::uint32_t> where, MemorySpan<T> what, std::size_t elements, std::size_t& count)
+  template <std::same_as<std::uint32_t> Place>
+  SparseOutput(MemorySpan<Place> where, MemorySpan<T> what, std::size_t elements, std::size_t& count)
       : SparseOutput(std::span(where.data, where.size), std::span(what.data, what.size), elements, count) {
     memory = common_memory(where.memory, what.memory);
   }

@@ -280,7 +280,7 @@ TEST(TypedCallsOfMemories, TakeEntriesOfOneMemory) {
   std::size_t found = 0;
   const Memory pinned = {.kind = MemoryKind::CudaHost}, device = {.kind = MemoryKind::Cuda};
   const auto input_in = [&](const Memory& places, const Memory& values) {
-    return SparseInput<float>(MemorySpan{where.data(), 2, places}, MemorySpan<const float>{what.data(), 2, values}, 5);
+    return SparseInput<float>(MemorySpan{where.data(), 2, places}, MemorySpan{what.data(), 2, values}, 5);
   };
   const auto output_in = [&](const Memory& memory) {
     return SparseOutput<float>(MemorySpan{found_where.data(), 2, memory}, MemorySpan{found_values.data(), 2, memory}, 5,
