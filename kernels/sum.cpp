@@ -14,7 +14,8 @@ struct SumBlock {
   static constexpr std::size_t count_bytes = block_words * sizeof(std::uint32_t);
   static constexpr std::size_t sums_offset = count_bytes + sizeof(std::uint64_t);  // behind the number of entries
   static constexpr std::size_t scratch_bytes = sums_offset + (in_place ? 0 : block_places * sizeof(Wide));
-  /// Neighbouring threads look at neighbouring elements, and a single thread at many.
+  /// How many elements a thread counts at once: one, so that neighbouring threads read neighbouring elements. A single
+  /// thread counts many.
   static constexpr std::size_t portion = Space::team_threads == 1 ? word_bits : 1;
 
   Views table;

@@ -188,8 +188,7 @@ void CudaDevice::hold(void* stream, const std::uint32_t* cell) {
   static const auto wait_for =
       driver_function<CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int)>("cuStreamWaitValue32", 12000);
   const Current current(number_);
-  static const bool are_loaded = (load_modules(), true);
-  static_cast<void>(are_loaded);
+  load_modules();
   must(wait_for(static_cast<CUstream>(stream), reinterpret_cast<CUdeviceptr>(cell), 1, CU_STREAM_WAIT_VALUE_GEQ),
        "cuStreamWaitValue32");
 }

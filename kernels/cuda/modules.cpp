@@ -1,5 +1,6 @@
 #include "kernels/cuda/modules.hpp"
 
+#include <mutex>
 #include <vector>
 
 #include "kernels/cuda/driver.hpp"
@@ -43,10 +44,15 @@ bool note_module(const void* kernel) {
 }
 
 void load_modules() {
-  static const auto load = driver_function<CUresult (*)(CUfunction)>("cuFuncLoad", since);
+  static std::mutex mutex;
+  static bool are_loaded = false;
+  const std::lock_guard lock(mutex);
+  if (are_loaded) return;
+  const auto load = driver_function<CUresult (*)(CUfunction)>("cuFuncLoad", since);
   for (const void* kernel : noted()) {
     for (CUfunction function : functions_of(module_of(kernel))) must(load(function), "cuFuncLoad");
   }
+  are_loaded = true;
 }
 
 }  // namespace lacuna::kernels

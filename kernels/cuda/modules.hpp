@@ -5,10 +5,11 @@
 /// kernels are loaded before a stream is held.
 namespace lacuna::kernels {
 
-/// Notes a kernel of a module. Returns true.
+/// Notes a module by any of its kernels. Returns true, so that the initialisation of a constant can call it.
 bool note_module(const void* kernel);
 
-/// Loads all kernels of all noted modules for the current device. Throws std::runtime_error if the driver can't.
+/// Loads all kernels of all noted modules for the current device, unless an earlier call has done so. Throws
+/// std::runtime_error if the driver can't. Thread rule: any thread.
 void load_modules();
 
 }  // namespace lacuna::kernels

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/modules.hpp"
 
-/// Each source file that includes this notes its module of kernels. It is included only when a device is compiled for.
+/// Each source file that includes this header notes its module of kernels. Only builds for a device include it.
 namespace lacuna::kernels {
 namespace {
 

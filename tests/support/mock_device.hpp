@@ -27,8 +27,7 @@ struct MockDeviceOptions {
 /// A device that this process plays. The host can't touch its memory: pages are open only while a functor of a kernel
 /// or a copy runs. Work that enters a stream is done later. Time goes on only while somebody looks at an event, and
 /// streams go on in an order that is drawn from the seed. All addresses that work is given must lie in the device's or
-/// in pinned memory; if not, the process ends with a line that names the function. Kernels are computed by the host's
-/// loops.
+/// in pinned memory; if not, the process ends with a line that names the function. Its kernels are mock_kernels().
 class MockDevice final : public kernels::Device, DevicePages {
  public:
   explicit MockDevice(const MockDeviceOptions& options = {});
