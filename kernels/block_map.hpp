@@ -23,6 +23,11 @@ struct BlockMap {
     const std::uint64_t word = load_word(map, (blocks + 7) / 8, w);
     return bits < word_bits ? word & ((std::uint64_t{1} << bits) - 1) : word;
   }
+  /// Writes word `w` of another map of the same blocks.
+  KOKKOS_INLINE_FUNCTION void put_word(std::size_t w, std::uint64_t word, std::byte* to) const {
+    const std::size_t bytes = (blocks + 7) / 8;
+    for (std::size_t i = 8 * w; i < 8 * (w + 1) && i < bytes; ++i) to[i] = static_cast<std::byte>(word >> 8 * (i % 8));
+  }
   /// Calls body(b) for each block of the map, in order.
   template <class Body>
   KOKKOS_INLINE_FUNCTION void for_each_block(const Body& body) const {

@@ -36,6 +36,13 @@ class HostTeam {
   static void add(T* to, T value) {
     *to = static_cast<T>(*to + value);
   }
+  /// *to = value. Returns what it was. Other threads of this team and of other teams may do the same at the same time.
+  template <class T>
+  static T exchange(T* to, T value) {
+    const T before = *to;
+    *to = value;
+    return before;
+  }
 
  private:
   std::size_t number_;

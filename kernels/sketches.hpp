@@ -51,7 +51,9 @@ struct Peeling {
   Scale scale{};                   ///< the result is the value of a block, scaled
 };
 /// The words of 32 bits that Backend::peel_sketch needs for a sketch of this shape.
-constexpr std::size_t words_of_peeling(const SketchShape& shape) { return 3 * shape.rows * shape.buckets; }
+constexpr std::size_t words_of_peeling(const SketchShape& shape) {
+  return (6 + shape.rows) * shape.rows * shape.buckets;
+}
 
 /// What Backend::peel_sketch has done.
 struct Peeled {

@@ -66,6 +66,10 @@ class KokkosTeam {
       Kokkos::atomic_add(to, value);
     }
   }
+  template <class T>
+  KOKKOS_FUNCTION static T exchange(T* to, T value) {
+    return Kokkos::atomic_exchange(to, value);
+  }
 
  private:
   const Member& member_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -145,6 +146,41 @@ TEST(Peel, BitsBeyondTheLastBlockAreNoBlocks) {
   const auto all = peeled<double>(shape, Dtype::F64, table_to_peel(shape, Dtype::F64, values, more), more, 3);
   EXPECT_EQ(all.peeled.blocks, 3u);
   EXPECT_EQ(all.values, values);
+}
+
+/// Peels on the tested backend and on lacuna's own loops, one thread of which peels. All bits must be the same.
+TEST(Peel, ManyThreadsPeelInTheOrderOfOne) {
+  struct Case {
+    std::size_t blocks, block;
+    double cells;
+    bool has_infinities;
+  };
+  for (const Case& given : {Case{1, 1, 3, false},
+                            {40, 3, 1.1, false},
+                            {3000, 1, 1.1, false},
+                            {3000, 5, 1.25, true},
+                            {20'000, 1, 1.3, true},
+                            {20'000, 1, 2.5, false}}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      const std::size_t count = given.blocks * given.block - (given.block > 1 ? 1 : 0);
+      std::mt19937_64 random(seed);
+      std::normal_distribution<double> normal;
+      std::vector<double> values(count);
+      for (double& value : values) value = normal(random) * std::exp(9 * normal(random));
+      for (std::size_t i = 0; given.has_infinities && i < 5; ++i) {
+        values[random() % count] = (i % 2 == 0 ? 1 : -1) * std::numeric_limits<double>::infinity();
+      }
+      const SketchShape shape = shape_for(given.blocks, given.cells, seed, given.block);
+      const Bytes map = map_of(set_of(Set::Drawn, (given.blocks + 1) / 2, given.blocks, 3));
+      const Bytes table = table_to_peel(shape, Dtype::F64, values, map);
+      const auto one = peeled<double>(shape, Dtype::F64, table, map, count, {}, backend_to_test("host"));
+      const auto many = peeled<double>(shape, Dtype::F64, table, map, count, {});
+      EXPECT_EQ(many.peeled.blocks, one.peeled.blocks);
+      EXPECT_EQ(many.peeled.rounds, one.peeled.rounds);
+      EXPECT_EQ(many.left, one.left);
+      EXPECT_EQ(std::memcmp(many.values.data(), one.values.data(), count * sizeof(double)), 0) << given.blocks;
+    }
+  }
 }
 
 }  // namespace

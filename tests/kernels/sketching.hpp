@@ -115,14 +115,14 @@ struct PeeledArray {
 
 template <class T>
 PeeledArray<T> peeled(const kernels::SketchShape& shape, Dtype dtype, Bytes table, const Bytes& map, std::size_t count,
-                      Scale scale = {}) {
+                      Scale scale = {}, const kernels::Backend& on = kernels::backend()) {
   PeeledArray<T> all;
   all.values.resize(count, T(77));
   Bytes left(map.size());
   std::vector<std::uint32_t> room(kernels::words_of_peeling(shape));
-  kernels::backend().peel_sketch(shape, {map.data(), left.data(), room.data(), scale},
-                                 {is_integer(dtype) ? Dtype::I64 : Dtype::F64, table.data(), shape.cells()},
-                                 {dtype, reinterpret_cast<std::byte*>(all.values.data()), count}, &all.peeled);
+  on.peel_sketch(shape, {map.data(), left.data(), room.data(), scale},
+                 {is_integer(dtype) ? Dtype::I64 : Dtype::F64, table.data(), shape.cells()},
+                 {dtype, reinterpret_cast<std::byte*>(all.values.data()), count}, &all.peeled);
   all.left = bits_of(left, (count + shape.block - 1) / shape.block);
   return all;
 }

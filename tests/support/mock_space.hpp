@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "kernels/host_space.hpp"
@@ -35,6 +36,10 @@ class MockTeam {
   template <class T>
   static void add(T* to, T value) {
     *to = static_cast<T>(*to + value);
+  }
+  template <class T>
+  static T exchange(T* to, T value) {
+    return std::exchange(*to, value);
   }
 
  private:
