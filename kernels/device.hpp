@@ -66,6 +66,8 @@ class Device {
   /// Moves the event to the end of a stream of the program, such as a cudaStream_t. Null is the default stream.
   virtual void record(Event* event, void* stream) = 0;
   virtual bool has_passed(Event* event) = 0;
+  /// The time from one event of a stream to another one that follows it there. Both have passed.
+  virtual double seconds_between(Event* first, Event* second) = 0;
   /// The work that enters the stream after this call begins once the event has passed.
   virtual void wait(DeviceStream stream, Event* event) = 0;
   /// The descriptor, an eventfd, becomes readable once the work that is in the stream now has ended.

@@ -143,7 +143,7 @@ Event* CudaDevice::take_event() {
     ++counts_.takes;
     free_events_.reserve(events_.size() + 1);
     auto made = std::make_unique<Event>();
-    must(cudaEventCreateWithFlags(&made->event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    must(cudaEventCreate(&made->event), "cudaEventCreate");
     events_.push_back(std::move(made));
     return events_.back().get();
   }
@@ -171,6 +171,13 @@ bool CudaDevice::has_passed(Event* event) {
   if (error == cudaErrorNotReady) return false;
   must(error, "cudaEventQuery");
   return true;
+}
+
+double CudaDevice::seconds_between(Event* first, Event* second) {
+  const Current current(number_);
+  float milliseconds = 0;
+  must(cudaEventElapsedTime(&milliseconds, first->event, second->event), "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) / 1000;
 }
 
 void CudaDevice::wait(DeviceStream stream, Event* event) {

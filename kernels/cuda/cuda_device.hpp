@@ -39,6 +39,7 @@ class CudaDevice final : public Device {
   void record(Event* event, DeviceStream stream) override;
   void record(Event* event, void* stream) override;
   bool has_passed(Event* event) override;
+  double seconds_between(Event* first, Event* second) override;
   void wait(DeviceStream stream, Event* event) override;
   void signal(DeviceStream stream, int fd) override;
   void hold(void* stream, const std::uint32_t* cell) override;

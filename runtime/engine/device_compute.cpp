@@ -68,23 +68,29 @@ void DeviceCompute::run_at_once(Work& work) {
     } else {
       carry_out(device_.kernels(), what);
     }
-    note_running(work, stream, nullptr);
+    note_running({.work = &work}, stream);
   } catch (...) {
     work.status = status_of_current_exception();
     broken_.push(&work);
   }
 }
 
-/// The work ends once all that is in the stream now has ended.
-void DeviceCompute::note_running(Work& work, DeviceStream stream, kernels::ToldBackend* backend) {
+/// Returns an event at the end of a stream.
+kernels::Event* DeviceCompute::mark(DeviceStream stream) {
   kernels::Event* const event = device_.take_event();
   try {
     device_.record(event, stream);
-    running_[static_cast<std::size_t>(stream)].push({&work, event, backend});
   } catch (...) {
     device_.give_back(event);
     throw;
   }
+  return event;
+}
+
+/// The work ends once all that is in the stream now has ended.
+void DeviceCompute::note_running(Running running, DeviceStream stream) {
+  running.event = mark(stream);
+  running_[static_cast<std::size_t>(stream)].push(running);
 }
 
 kernels::ToldBackend& DeviceCompute::take_backend() {
@@ -100,34 +106,36 @@ kernels::ToldBackend& DeviceCompute::take_backend() {
 }
 
 bool DeviceCompute::advance() {
-  Work* work = nullptr;
-  kernels::ToldBackend* backend = nullptr;
+  Running running;
   Status problem;
   {
     const std::lock_guard lock(mutex_);
     if (kernels_.empty()) return false;
-    work = kernels_.pop();
+    running.work = kernels_.pop();
     try {
-      backend = &take_backend();
-      if (work->after && !device_.has_passed(work->after)) device_.wait(DeviceStream::Compute, work->after);
+      running.backend = &take_backend();
+      kernels::Event* const after = running.work->after;
+      if (after && !device_.has_passed(after)) device_.wait(DeviceStream::Compute, after);
+      running.begun = mark(DeviceStream::Compute);
     } catch (...) {
       problem = status_of_current_exception();
     }
   }
+  Work& work = *running.work;
   if (problem) {
-    work->backend = backend;
-    carry_out(*work);
+    work.backend = running.backend;
+    carry_out(work);
   } else {
-    work->status = problem;
+    work.status = problem;
   }
   const std::lock_guard lock(mutex_);
   try {
-    if (!backend) throw std::bad_alloc();
-    note_running(*work, DeviceStream::Compute, backend);
+    if (!running.backend) throw std::bad_alloc();
+    note_running(running, DeviceStream::Compute);
   } catch (...) {
-    if (work->status) work->status = status_of_current_exception();
-    if (backend) free_backends_.push_back(backend);
-    broken_.push(work);
+    if (work.status) work.status = status_of_current_exception();
+    free(running);
+    broken_.push(&work);
   }
   return true;
 }
@@ -143,18 +151,29 @@ Work* DeviceCompute::ended() {
     } catch (...) {  // the device does nothing any more, so it does not touch the memory of its works
       if (first.work->status) first.work->status = status_of_current_exception();
     }
-    Running ended = running.pop();
-    return end(ended);
+    return end(running.pop());
   }
   std::uint64_t written = 0;
   if (signals_ > 0 && ::read(event_.get(), &written, sizeof written) > 0) signals_ -= written;
   return nullptr;
 }
 
-Work* DeviceCompute::end(Running& running) {
-  device_.give_back(running.event);
+void DeviceCompute::free(const Running& running) {
+  if (running.event) device_.give_back(running.event);
+  if (running.begun) device_.give_back(running.begun);
   if (running.backend) free_backends_.push_back(running.backend);
-  return running.work;
+}
+
+/// Ends a work whose event has passed. The times that its kernel has told become those of the device.
+Work* DeviceCompute::end(const Running& running) {
+  Work& work = *running.work;
+  try {
+    if (running.begun && work.status) work.measures.retime(device_.seconds_between(running.begun, running.event));
+  } catch (...) {
+    work.status = status_of_current_exception();
+  }
+  free(running);
+  return &work;
 }
 
 bool DeviceCompute::wants_turn() const {

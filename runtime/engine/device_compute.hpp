@@ -46,14 +46,17 @@ class DeviceCompute final : public Compute {
   /// A work that has given all to a stream.
   struct Running {
     Work* work = nullptr;
-    kernels::Event* event = nullptr;
+    kernels::Event* event = nullptr;          ///< it stands behind all that the work has given
+    kernels::Event* begun = nullptr;          ///< of a kernel: it stands before that
     kernels::ToldBackend* backend = nullptr;  ///< of a kernel
   };
 
   void run_at_once(Work& work);
-  void note_running(Work& work, kernels::DeviceStream stream, kernels::ToldBackend* backend);
+  kernels::Event* mark(kernels::DeviceStream stream);
+  void note_running(Running running, kernels::DeviceStream stream);
   kernels::ToldBackend& take_backend();
-  Work* end(Running& running);
+  void free(const Running& running);
+  Work* end(const Running& running);
 
   kernels::Device& device_;
   const Fd event_;

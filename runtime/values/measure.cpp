@@ -70,6 +70,14 @@ void MeasureValues::tell(const Measure& measure, double value) {
   if (row < cells_.size()) cells_[row].tell(measure.adds_up, value);
 }
 
+void MeasureValues::retime(double seconds) {
+  double told = 0;
+  for (std::size_t i = 0; i < cells_.size(); ++i) told += table_[i]->is_time_of_kernels() ? cells_[i].value : 0;
+  for (std::size_t i = 0; i < cells_.size() && told > 0; ++i) {
+    if (table_[i]->is_time_of_kernels()) cells_[i].value *= seconds / told;
+  }
+}
+
 void MeasureValues::add(const MeasureValues& more) {
   if (cells_.empty()) begin(more.table_);
   for (std::size_t i = 0; i < more.cells_.size(); ++i) cells_[i].add(table_[i]->adds_up, more.cells_[i]);

@@ -111,6 +111,9 @@ class MeasureValues {
   /// Adds a value. A kernel that several methods share may tell measures that the method of the call lacks: these
   /// values are dropped.
   void tell(const Measure& measure, double value);
+  /// Makes the times of kernels that were told since begin() add up to so many seconds. Each keeps its share. A device
+  /// takes longer than the host, which only gives it its work.
+  void retime(double seconds);
   /// Adds all that was told to another object with the same table. An object that has no table yet takes that one's.
   void add(const MeasureValues& more);
   /// Adds the values of one call: one value of each measure that was told there.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "algorithms/registry/registry.hpp"
@@ -31,7 +33,8 @@ class CallsOnDevice {
   CallsOnDevice(const CallsOnDevice&) = delete;
   CallsOnDevice& operator=(const CallsOnDevice&) = delete;
 
-  void call_again() {
+  /// Returns what the ranks report.
+  std::vector<Report> call_again() {
     std::mt19937 random(5);
     std::vector<Call> calls;
     for (std::size_t rank = 0; rank < states_.size(); ++rank) {
@@ -44,7 +47,9 @@ class CallsOnDevice {
       call.memory = {.kind = MemoryKind::Cuda};
       calls.push_back(call);
     }
-    for (const Status& end : ranks_.run(calls)) EXPECT_TRUE(end) << example_.text << ": " << end.to_string();
+    std::vector<Report> reports(calls.size());
+    for (const Status& end : ranks_.run(calls, &reports)) EXPECT_TRUE(end) << example_.text << ": " << end.to_string();
+    return reports;
   }
 
  private:
@@ -77,6 +82,33 @@ TEST_P(MethodsOnDevices, NeitherTakeMemoryNorBlockAStreamOnceTheyHaveRun) {
       EXPECT_EQ(device.in_use(), 0u) << example.text << " on " << size << " ranks";
     }
   }
+}
+
+/// Returns how long all kernels of a call took.
+double time_of_kernels(const Report& report) {
+  double seconds = 0;
+  for (const Measure* measure : report.measures.table()) {
+    if (measure->is_time_of_kernels()) seconds += report.measures.value(*measure);
+  }
+  return seconds;
+}
+
+TEST_P(MethodsOnDevices, TellHowLongTheDeviceHasTaken) {
+  const MeasureTable table = GetParam()->measures;
+  const bool has_times =
+      std::any_of(table.begin(), table.end(), [](const Measure* measure) { return measure->is_time_of_kernels(); });
+  const MockDeviceOptions options;
+  std::size_t told = 0;
+  for (const conformance::Example& example : conformance::examples_of(*GetParam(), 2, elements)) {
+    MockDevice device(options);
+    CallsOnDevice calls(example, 2, device);
+    for (const Report& report : calls.call_again()) {
+      const double tasks = time_of_kernels(report) / options.task_seconds;
+      EXPECT_NEAR(tasks, std::round(tasks), 1e-6) << example.text << ": a part of it is the host's time";
+      told += tasks > 0.5 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(told > 0, has_times);
 }
 
 INSTANTIATE_TEST_SUITE_P(, MethodsOnDevices, testing::ValuesIn(all_methods().begin(), all_methods().end()),

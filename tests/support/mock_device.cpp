@@ -255,6 +255,14 @@ bool MockDevice::has_passed(kernels::Event* event) {
   return passed(*event);
 }
 
+double MockDevice::seconds_between(kernels::Event* first, kernels::Event* second) {
+  const std::lock_guard lock(mutex_);
+  if (first->stream != second->stream || first->tasks > second->tasks || !passed(*first) || !passed(*second)) {
+    throw std::logic_error("two events do not follow each other in a stream, or have not passed");
+  }
+  return static_cast<double>(second->tasks - first->tasks) * options_.task_seconds;
+}
+
 /// The event may be moved later, so that the task keeps what it is now.
 void MockDevice::wait(kernels::DeviceStream stream, kernels::Event* event) {
   const std::lock_guard lock(mutex_);

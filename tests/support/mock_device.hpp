@@ -21,6 +21,7 @@ struct MockDeviceOptions {
   std::uint64_t seed = 1;
   int number = 0;
   double lateness = 0.5;                    ///< how often time does not go on at a look
+  double task_seconds = 1000;               ///< so long takes each task of a stream, as events tell it
   std::size_t memory_bytes = 256ull << 20;  ///< of the device
 };
 
@@ -47,6 +48,7 @@ class MockDevice final : public kernels::Device, DevicePages {
   void record(kernels::Event* event, kernels::DeviceStream stream) override;
   void record(kernels::Event* event, void* stream) override;
   bool has_passed(kernels::Event* event) override;
+  double seconds_between(kernels::Event* first, kernels::Event* second) override;
   void wait(kernels::DeviceStream stream, kernels::Event* event) override;
   void signal(kernels::DeviceStream stream, int fd) override;
   void hold(void* stream, const std::uint32_t* cell) override;

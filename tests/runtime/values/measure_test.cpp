@@ -90,6 +90,22 @@ TEST(Measures, AreTimesOfKernelsByWhatTheRowSaysAndNotByTheirNames) {
   EXPECT_FALSE(Measure({.name = "x_s", .unit = Unit::Seconds, .adds_up = AddsUp::Largest}).is_time_of_kernels());
 }
 
+TEST(Measures, WhoseTimesADeviceCorrectsKeepTheirShares) {
+  static constexpr Measure other = {.name = "other", .unit = Unit::Seconds}, count = {.name = "count"};
+  static constexpr const Measure* rows[] = {&sum, &other, &count};
+  MeasureValues values;
+  values.begin(rows);
+  values.retime(8);
+  EXPECT_EQ(values.value(sum), 0) << "no kernel has told a time";
+  values.tell(sum, 1);
+  values.tell(other, 3);
+  values.tell(count, 5);
+  values.retime(8);
+  EXPECT_EQ(values.value(sum), 2);
+  EXPECT_EQ(values.value(other), 6);
+  EXPECT_EQ(values.value(count), 5);
+}
+
 TEST(Measures, HaveWordsForAllThatARowSays) {
   EXPECT_EQ(to_string(Unit::Calls), "calls");
   EXPECT_EQ(to_string(Unit::Blocks), "blocks");
