@@ -333,6 +333,26 @@ TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
   }
 }
 
+TEST(Perf, WithoutANumberOfIterationsItMakesAsManyAsAStableTimeTakes) {
+  const std::string path = testing::TempDir() + "lacuna_stable_" + std::to_string(::getpid()) + ".json";
+  const auto rows = rows_of(perf(2, {"allreduce", "-b", "64", "-e", "4M", "-f", "65536", "-m", "2", "-J", path}));
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  EXPECT_EQ(json.at("config").at("iterations"), "until stable");
+  const auto& results = json.at("results");
+  ASSERT_EQ(results.size(), 2u);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (const char* placement : {"out_of_place", "in_place"}) {
+      const auto& figures = results[i].at(placement);
+      EXPECT_GE(figures.at("iterations"), 5);
+      EXPECT_GE(figures.at("spread"), 0);
+      EXPECT_GT(figures.at("time_us"), 0);
+      EXPECT_EQ(figures.at("payload_bytes"), rows[i].payload) << "the bytes of one call";
+    }
+  }
+  EXPECT_GT(results[0].at("in_place").at("iterations"), results[1].at("in_place").at("iterations"));
+}
+
 TEST(Perf, RefusedOptionsEndAllRanks) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"allreduce", "--algorithm", "skip_ring", "--method", "skip:steps=2"},

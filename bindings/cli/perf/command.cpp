@@ -55,7 +55,11 @@ void add_perf(CLI::App& app, int& exit_code) {
   add_quantity<quantity::Size>(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
   add_quantity<quantity::Size>(*command, "-e,--maxbytes", options->end_bytes, "largest size");
   add_number(*command, "-f,--stepfactor", options->factor, {2, 1 << 20}, "factor from one size to the next");
-  add_number(*command, "-n,--iters", options->iterations, {1}, "iterations");
+  command
+      ->add_option("-n,--iters", options->iterations,
+                   "iterations, at least 1; if it is not given, as many as a stable time takes")
+      ->type_name("N")
+      ->check(within(Limits<int>{1}));
   add_number(*command, "-w,--warmup_iters", options->warmup, {0}, "iterations before those that are timed");
   add_number(*command, "-m,--agg_iters", options->operations, {1, 1024}, "calls in flight in each iteration");
   add_name(*command, "-d,--datatype", options->dtype, dtype_names(), "element type");
@@ -71,7 +75,8 @@ void add_perf(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   add_method(*command, options->method);
   add_sparse(*command, *options);
-  command->add_flag("--percentiles", options->percentiles, "also show p50, p95 and p99 of single iterations");
+  command->add_flag("--percentiles", options->percentiles,
+                    "also show the least time, p50, p95 and p99 of single iterations");
   add_number(*command, "--groups", options->groups, {1}, "how many groups of ranks measure at the same time");
   add_name(*command, "--priority", options->priority, priority_names(), "priority of what is measured");
   add_quantity<quantity::Size>(*command, "--beside", options->beside,

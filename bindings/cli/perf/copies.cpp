@@ -51,8 +51,8 @@ std::uint64_t Copies::copied() const { return bench_.device ? bench_.device->cal
 
 Status Copies::measure(PerfFigures& figures) {
   if (!bench_.device) return {};
-  const PerfOptions& options = bench_.options;
-  figures.copied_bytes = static_cast<double>(copied() - before_) / options.iterations / options.operations;
+  const double calls = 1.0 * figures.iterations * bench_.options.operations;
+  figures.copied_bytes = static_cast<double>(copied() - before_) / calls;
   if (Status added = over_ranks(bench_.communicator, Reduction::Avg, figures.copied_bytes); !added) return added;
   CopiesAlone alone(*bench_.device, static_cast<std::size_t>(figures.copied_bytes / 2));
   double least = alone.seconds();

@@ -10,7 +10,7 @@ namespace lacuna::cli {
 namespace {
 
 Json config_of(const PerfOptions& options) {
-  Json json = {{"iterations", options.iterations},
+  Json json = {{"iterations", options.iterations ? Json(*options.iterations) : Json("until stable")},
                {"warmup_iterations", options.warmup},
                {"operations_in_flight", options.operations},
                {"groups", options.groups},
@@ -26,6 +26,8 @@ Json config_of(const PerfOptions& options) {
 
 Json json_of(const PerfOptions& options, const PerfFigures& measured) {
   Json json = {{"time_us", measured.microseconds},
+               {"iterations", measured.iterations},
+               {"spread", measured.spread},
                {"algbw_gb_per_s", measured.algorithm_bandwidth},
                {"busbw_gb_per_s", measured.bus_bandwidth},
                {"payload_bytes", measured.payload_bytes}};
@@ -43,7 +45,7 @@ Json json_of(const PerfOptions& options, const PerfFigures& measured) {
   }
   if (options.percentiles) {
     const Percentiles& p = measured.percentiles;
-    json["percentiles_us"] = {{"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
+    json["percentiles_us"] = {{"least", p.least}, {"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
   }
   return json;
 }

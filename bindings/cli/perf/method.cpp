@@ -117,13 +117,13 @@ std::vector<double> Phases::seconds() const {
   return all;
 }
 
-Status Phases::measure(std::vector<double>& phases) {
-  phases = seconds();
+Status Phases::measure(PerfFigures& figures) {
+  std::vector<double>& phases = figures.phases = seconds();
   if (phases.empty()) return {};
-  const PerfOptions& options = bench_.options;
   for (std::size_t i = 0; i < phases.size(); ++i) phases[i] -= before_[i];
   if (Status added = sum_over_ranks(bench_.communicator, phases); !added) return added;
-  for (double& phase : phases) phase *= 1e6 / bench_.communicator.size() / options.iterations / options.operations;
+  const double calls = 1.0 * figures.iterations * bench_.options.operations;
+  for (double& phase : phases) phase *= 1e6 / bench_.communicator.size() / calls;
   return {};
 }
 

@@ -21,8 +21,8 @@ Status measure_report(Bench& bench, const Report& mine, PerfReport& report);
 class Phases {
  public:
   explicit Phases(Bench& bench);
-  /// Fills PerfFigures::phases. All ranks call it.
-  Status measure(std::vector<double>& phases);
+  /// Fills PerfFigures::phases, for the iterations that the figures tell. All ranks call it.
+  Status measure(PerfFigures& figures);
 
  private:
   std::vector<double> seconds() const;

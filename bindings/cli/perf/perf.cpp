@@ -14,6 +14,7 @@
 #include "bindings/cli/perf/copies.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cli/perf/method.hpp"
+#include "bindings/cli/perf/timing.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config/config.hpp"
@@ -44,16 +45,13 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   if (const auto warm = bench.time_rounds(options.warmup); !warm) return warm.status();
   Phases phases(bench);
   Copies copies(bench);
-  const std::uint64_t sent = bench.communicator.counters().payload_sent;
-  const auto timed = bench.time_rounds(options.iterations);
-  if (!timed) return timed.status();
-  double seconds = *timed / options.operations;
-  figures.payload_bytes =
-      static_cast<double>(bench.communicator.counters().payload_sent - sent) / options.iterations / options.operations;
-  for (double* most : {&seconds, &figures.payload_bytes}) {
-    if (Status status = over_ranks(bench.communicator, Reduction::Max, *most); !status) return status;
-  }
-  if (Status status = phases.measure(figures.phases); !status) return status;
+  const auto timing = options.iterations ? time_iterations(bench, *options.iterations) : time_until_stable(bench);
+  if (!timing) return timing.status();
+  figures.iterations = timing->iterations;
+  figures.spread = timing->spread;
+  figures.payload_bytes = timing->payload / options.operations;
+  const double seconds = timing->seconds / options.operations;
+  if (Status status = phases.measure(figures); !status) return status;
   if (Status status = copies.measure(figures); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
@@ -66,7 +64,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
 /// Measures once more and looks at the clock after each iteration. In measure() that would cost a short call too much.
 Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   const Call call = bench.call();
-  std::vector<double> times(static_cast<std::size_t>(std::min(bench.options.iterations, most_timed_iterations)));
+  std::vector<double> times(static_cast<std::size_t>(std::min(figures.iterations, most_timed_iterations)));
   if (Status status = bench.communicator.call(barrier()); !status) return status;
   auto before = Clock::now();
   for (double& time : times) {
@@ -255,6 +253,7 @@ int perf(const PerfOptions& options) {
   Status ready = device ? check_options(options, *communicator) : device.status();
   if (ready && writes) ready = check_writable(options.json_path);
   if (Status agreed = agree(*communicator, ready); !agreed) return leads ? fail(agreed) : 1;
+  if (Status warm = warm_connections(*communicator); !warm) return fail(warm);
   if (reports) {
     if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
     fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));

@@ -19,7 +19,7 @@ struct PerfOptions {
   std::size_t begin_bytes = 8;           ///< -b
   std::size_t end_bytes = 32 << 20;      ///< -e
   std::size_t factor = 2;                ///< -f
-  int iterations = 20;                   ///< -n
+  std::optional<int> iterations{};       ///< -n; none: as many as a stable time takes
   int warmup = 5;                        ///< -w
   int operations = 1;                    ///< -m: calls in flight at a time in each iteration
   Dtype dtype = Dtype::F32;              ///< -d
@@ -41,12 +41,14 @@ struct PerfOptions {
 
 /// Percentiles of the times of single iterations in microseconds. The time of an iteration is that of its slowest rank.
 struct Percentiles {
-  double p50 = 0, p95 = 0, p99 = 0;
+  double least = 0, p50 = 0, p95 = 0, p99 = 0;
 };
 
 /// One measured line, for one placement of the buffers.
 struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
+  int iterations = 0;              ///< that were made for it
+  double spread = 0;               ///< Timing::spread
   double algorithm_bandwidth = 0;  ///< size divided by time, GB/s
   /// GB/s by nccl-tests' definition; of a call that the method serves, payload_bytes divided by time.
   double bus_bandwidth = 0;

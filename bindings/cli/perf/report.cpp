@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -32,9 +33,8 @@ std::string density_column(const PerfOptions& options, const std::string& text) 
 }
 
 /// Returns the columns behind that one, which are about the out-of-place calls.
-std::string percentile_columns(const PerfOptions& options, const std::string& a, const std::string& b,
-                               const std::string& c) {
-  return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
+std::string percentile_columns(const PerfOptions& options, const std::array<std::string, 4>& texts) {
+  return options.percentiles ? fmt::format("  {:>10}", fmt::join(texts, " ")) : std::string();
 }
 
 /// Returns the columns behind these, which are about copies between host and device in out-of-place calls.
@@ -109,14 +109,15 @@ std::string method_columns(const PerfOptions& options, const std::function<std::
 Percentiles percentiles_of(std::vector<double> microseconds) {
   std::sort(microseconds.begin(), microseconds.end());
   const auto at = [&](std::size_t percent) { return microseconds[(microseconds.size() * percent + 99) / 100 - 1]; };
-  return {.p50 = at(50), .p95 = at(95), .p99 = at(99)};
+  return {.least = microseconds.front(), .p50 = at(50), .p95 = at(95), .p99 = at(99)};
 }
 
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts) {
   std::string text =
       fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
                   version(), options.subject(), size, options.begin_bytes, options.end_bytes, options.factor,
-                  options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
+                  options.iterations ? fmt::to_string(*options.iterations) : "enough", options.operations,
+                  options.warmup, options.check ? "on" : "off");
   if (!options.densities.empty()) {
     text +=
         fmt::format("# {} of the elements are not zero: {}\n", joined(options.densities, ", "), options.pattern.text);
@@ -130,12 +131,13 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
                       "in-place", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", "size", "count", "type", "redop",
                       "algorithm", columns, columns, "payload/rank", density_column(options, "density"),
-                      percentile_columns(options, "p50", "p95", "p99"), copy_columns(options, "copied/rank", "copies"),
+                      percentile_columns(options, {"least", "p50", "p95", "p99"}),
+                      copy_columns(options, "copied/rank", "copies"),
                       method_columns(options, [](const Column& column) { return column.title; }));
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", "(B)", "(elements)", "", "", "",
-                      units, units, "(B)", density_column(options, ""),
-                      percentile_columns(options, "(us)", "(us)", "(us)"), copy_columns(options, "(B)", "(us)"),
-                      method_columns(options, [](const Column& column) { return column.unit; }));
+  text += fmt::format(
+      "#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", "(B)", "(elements)", "", "", "", units, units,
+      "(B)", density_column(options, ""), percentile_columns(options, {"(us)", "(us)", "(us)", "(us)"}),
+      copy_columns(options, "(B)", "(us)"), method_columns(options, [](const Column& column) { return column.unit; }));
   return text;
 }
 
@@ -146,7 +148,7 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
       " {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}{}\n", row.bytes, row.count, to_string(options.dtype),
       reduces ? to_string(options.reduction) : "none", row.algorithm, figures(row.out_of_place), figures(row.in_place),
       row.payload_bytes, density_column(options, fmt::format("{:.4g}", row.density.value_or(1))),
-      percentile_columns(options, time_cell(p.p50), time_cell(p.p95), time_cell(p.p99)),
+      percentile_columns(options, {time_cell(p.least), time_cell(p.p50), time_cell(p.p95), time_cell(p.p99)}),
       copy_columns(options, fmt::format("{:.0f}", row.out_of_place.copied_bytes), time_cell(row.out_of_place.copies)),
       method_columns(options, [&](const Column& column) { return column.cell(row); }));
 }

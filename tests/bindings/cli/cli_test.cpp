@@ -278,7 +278,7 @@ TEST(Command, PerfShowsPercentilesAndMeasuresGroups) {
                                    "8", "--groups", "2", "--percentiles", "-J", path});
   EXPECT_EQ(measured.exit_code, 0) << measured.output;
   EXPECT_EQ(count(measured.output, "allgather on 2 ranks"), 1u) << measured.output;
-  EXPECT_EQ(count(measured.output, "payload/rank +p50 +p95 +p99\n"), 1u) << measured.output;
+  EXPECT_EQ(count(measured.output, "payload/rank +least +p50 +p95 +p99\n"), 1u) << measured.output;
   std::ifstream file(path);
   std::stringstream json;
   json << file.rdbuf();
