@@ -43,24 +43,22 @@ inline constexpr std::array all_dtypes = {
 #undef LACUNA_DTYPE
 };
 
-/// Bytes of one element.
-constexpr std::size_t size_of(Dtype dtype) {
-  constexpr std::array<std::size_t, all_dtypes.size()> sizes = {
-#define LACUNA_DTYPE(enumerator, number, name, bytes, holds, type) bytes,
+/// What is known of a type. The table is no local constant of the functions below, because g++ writes such a constant
+/// to the stack at each call.
+struct DtypeTraits {
+  std::size_t bytes;
+  ElementKind kind;
+};
+inline constexpr DtypeTraits dtype_traits[] = {
+#define LACUNA_DTYPE(enumerator, number, name, bytes, holds, type) {bytes, ElementKind::holds},
 #include "runtime/values/dtypes.def"
 #undef LACUNA_DTYPE
-  };
-  return sizes[static_cast<std::size_t>(dtype)];
-}
+};
 
-constexpr ElementKind element_kind(Dtype dtype) {
-  constexpr std::array<ElementKind, all_dtypes.size()> kinds = {
-#define LACUNA_DTYPE(enumerator, number, name, bytes, holds, type) ElementKind::holds,
-#include "runtime/values/dtypes.def"
-#undef LACUNA_DTYPE
-  };
-  return kinds[static_cast<std::size_t>(dtype)];
-}
+/// Bytes of one element.
+constexpr std::size_t size_of(Dtype dtype) { return dtype_traits[static_cast<std::size_t>(dtype)].bytes; }
+
+constexpr ElementKind element_kind(Dtype dtype) { return dtype_traits[static_cast<std::size_t>(dtype)].kind; }
 
 constexpr bool is_integer(Dtype dtype) { return element_kind(dtype) == ElementKind::Integer; }
 constexpr bool is_floating(Dtype dtype) { return element_kind(dtype) == ElementKind::Floating; }
