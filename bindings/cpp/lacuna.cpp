@@ -17,7 +17,8 @@ namespace lacuna {
 namespace {
 
 /// A call in place has one buffer. This makes the smaller of its two sides the block `rank` of that buffer.
-void place_in_one_buffer(TypedCall& typed, Call& call, Rank rank, Rank size) {
+void place_in_one_buffer(TypedCall& typed, Rank rank, Rank size) {
+  Call& call = typed.call;
   const CollectiveTraits& traits = traits_of(call.collective);
   if (traits.input == traits.output) return;
   const bool blocks_come_in = traits.input == Holds::Blocks;
@@ -325,18 +326,18 @@ Status Communicator::call(const Call& call) {
 }
 
 Result<CallRequest> Communicator::start(TypedCall typed) {
-  const auto counts = counted(std::move(typed));
-  return counts ? start(*counts) : counts.status();
+  if (Status fits = complete(typed); !fits) return fits;
+  return start(typed.call);
 }
 
 Result<PreparedCall> Communicator::prepare(TypedCall typed) {
-  const auto counts = counted(std::move(typed));
-  return counts ? prepare(*counts) : counts.status();
+  if (Status fits = complete(typed); !fits) return fits;
+  return prepare(typed.call);
 }
 
 Status Communicator::call(TypedCall typed) {
-  const auto counts = counted(std::move(typed));
-  return counts ? call(*counts) : counts.status();
+  if (Status fits = complete(typed); !fits) return fits;
+  return call(typed.call);
 }
 
 Result<Request> Communicator::start(const Send& message) {
@@ -383,14 +384,14 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   return group_->communicator.probe(from, tag);
 }
 
-/// Returns the call with its count, or why its buffers do not fit together.
-Result<Call> Communicator::counted(TypedCall typed) const {
-  Call call = std::move(typed.call);
+/// Writes the call's count and memory, or says why its buffers do not fit together.
+Status Communicator::complete(TypedCall& typed) const {
+  Call& call = typed.call;
   const CollectiveTraits& traits = traits_of(call.collective);
   const bool reads = reads_input(call.collective, rank(), call.root);
   const bool writes = writes_output(call.collective, rank(), call.root);
   const auto ranks = static_cast<std::size_t>(size());
-  if (typed.in_place && reads && writes) place_in_one_buffer(typed, call, rank(), size());
+  if (typed.in_place && reads && writes) place_in_one_buffer(typed, rank(), size());
   call.count = traits.lengths == Lengths::Equal ? (writes ? typed.output : typed.input) / ranks : 0;
   if (reads && traits.input == Holds::Data) call.count = typed.input;
   if (writes && traits.output == Holds::Data) call.count = typed.output;
@@ -407,8 +408,7 @@ Result<Call> Communicator::counted(TypedCall typed) const {
   }
   Status fits = reads ? check("input", traits.input, typed.input, input_length(call, size())) : Status();
   if (fits && writes) fits = check("output", traits.output, typed.output, output_length(call, size()));
-  if (!fits) return fits;
-  return call;
+  return fits;
 }
 
 Counters Communicator::counters() const {

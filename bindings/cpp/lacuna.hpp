@@ -308,7 +308,7 @@ class Communicator {
   /// How many of the first `end` ranks are on this rank's host.
   Rank ranks_here(Rank end) const;
   Status check() const;
-  Result<Call> counted(TypedCall typed) const;
+  Status complete(TypedCall& typed) const;
   Result<const Algorithm*> algorithm_of(const Call& call) const;
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 
