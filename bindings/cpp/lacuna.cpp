@@ -384,7 +384,7 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   return group_->communicator.probe(from, tag);
 }
 
-/// Writes the call's count and memory, or says why its buffers do not fit together.
+/// Fills in the count and the memory of the call. An error says why its buffers do not fit together.
 Status Communicator::complete(TypedCall& typed) const {
   Call& call = typed.call;
   const CollectiveTraits& traits = traits_of(call.collective);

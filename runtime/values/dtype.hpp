@@ -43,8 +43,8 @@ inline constexpr std::array all_dtypes = {
 #undef LACUNA_DTYPE
 };
 
-/// What is known of a type. The table is no local constant of the functions below, because g++ writes such a constant
-/// to the stack at each call.
+/// Properties of a type. Their table stands outside the functions that read it, because g++ writes a local table to the
+/// stack at each call.
 struct DtypeTraits {
   std::size_t bytes;
   ElementKind kind;

@@ -10,7 +10,7 @@ namespace lacuna::cli {
 class Copies {
  public:
   explicit Copies(Bench& bench);
-  /// Fills PerfFigures::copied_bytes and copies, for the iterations that the figures tell. All ranks call it.
+  /// Fills copied_bytes and copies. figures.iterations says how many iterations were made meanwhile. All ranks call it.
   Status measure(PerfFigures& figures);
 
  private:

@@ -21,7 +21,7 @@ Status measure_report(Bench& bench, const Report& mine, PerfReport& report);
 class Phases {
  public:
   explicit Phases(Bench& bench);
-  /// Fills PerfFigures::phases, for the iterations that the figures tell. All ranks call it.
+  /// Fills the phases. figures.iterations says how many iterations were made meanwhile. All ranks call it.
   Status measure(PerfFigures& figures);
 
  private:

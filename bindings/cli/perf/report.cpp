@@ -113,11 +113,12 @@ Percentiles percentiles_of(std::vector<double> microseconds) {
 }
 
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts) {
-  std::string text =
-      fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
-                  version(), options.subject(), size, options.begin_bytes, options.end_bytes, options.factor,
-                  options.iterations ? fmt::to_string(*options.iterations) : "enough", options.operations,
-                  options.warmup, options.check ? "on" : "off");
+  const std::string iterations = options.iterations
+                                     ? fmt::format("{} iterations of {}", *options.iterations, options.operations)
+                                     : fmt::format("iterations of {} until the time is stable", options.operations);
+  std::string text = fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {}, {} to warm up, check {}\n",
+                                 version(), options.subject(), size, options.begin_bytes, options.end_bytes,
+                                 options.factor, iterations, options.warmup, options.check ? "on" : "off");
   if (!options.densities.empty()) {
     text +=
         fmt::format("# {} of the elements are not zero: {}\n", joined(options.densities, ", "), options.pattern.text);

@@ -9,8 +9,8 @@ namespace lacuna::cli {
 namespace {
 
 constexpr double batch_seconds = 2e-3;  // the shortest batch
-constexpr double enough_seconds = 0.5;  // of all batches, if they do not agree
-constexpr double tolerance = 0.05;
+constexpr double most_seconds = 0.5;    // of all batches together, if their times go on to differ
+constexpr double tolerance = 0.05;      // the spread of times that count as equal
 constexpr std::size_t batches_in_a_row = 5;
 constexpr int most_iterations_of_batch = 1 << 16;
 
@@ -19,7 +19,7 @@ Timing summary_of_last(const std::vector<double>& seconds) {
   return summary_of({seconds.end() - static_cast<std::ptrdiff_t>(last), seconds.end()});
 }
 
-/// Returns how many iterations make a batch if one takes so long.
+/// Returns how many iterations a batch has if one iteration takes so many seconds.
 int iterations_of_batch(double seconds) {
   const double wanted = std::ceil(batch_seconds / std::max(seconds, 1e-9));
   return static_cast<int>(std::clamp<double>(wanted, 1, most_iterations_of_batch));
@@ -59,14 +59,14 @@ Result<Timing> time_until_stable(Bench& bench) {
     iterations += next;
     next = iterations_of_batch(batch->seconds);
     stable = summary_of_last(batches);
-  } while (batches.size() < batches_in_a_row || (stable.spread > tolerance && all_seconds < enough_seconds));
+  } while (batches.size() < batches_in_a_row || (stable.spread > tolerance && all_seconds < most_seconds));
   stable.payload = payload / iterations;
   stable.iterations = iterations;
   return stable;
 }
 
 Status warm_connections(Communicator& communicator) {
-  constexpr std::size_t most_bytes = 64 << 20, block_bytes = 1 << 20;
+  constexpr std::size_t most_bytes = 16 << 20, block_bytes = 1 << 20;
   const auto size = static_cast<std::size_t>(communicator.size());
   if (size == 1) return {};
   const std::size_t block = std::min(block_bytes, most_bytes / size) / sizeof(float);
@@ -74,7 +74,7 @@ Status warm_connections(Communicator& communicator) {
   Status status;
   for (int round = 0; status && round < 4; ++round) {
     status = communicator.call(alltoall(sent, received));
-    if (status) status = communicator.call(barrier());  // the next bytes come to other places of the buffers
+    if (status) status = communicator.call(barrier());  // so that long messages use other parts of the buffers next
   }
   return status;
 }

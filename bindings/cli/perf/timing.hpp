@@ -12,19 +12,19 @@ struct Timing {
   double spread = 0;   ///< of the times of the last batches: the largest less the smallest, as a share of the median
 };
 
-/// The median of times, and their spread. There is at least one time.
+/// Returns the median of these times, and their spread. There is at least one time.
 Timing summary_of(std::vector<double> seconds);
 
 /// Makes so many iterations, and times them together.
 Result<Timing> time_iterations(Bench& bench, int iterations);
 
-/// Makes batches of iterations until the times of five of them in a row differ by 5 % at most, and returns their
-/// median. A batch takes a few milliseconds, or one iteration. After half a second it is content with less. So what
-/// happens only at the beginning, such as first touches of memory, does not count.
+/// Makes batches of iterations until the times of the last five batches differ by 5 % at most, or until all batches
+/// together have taken half a second. Returns the median of the last five. So what happens only at the beginning, such
+/// as the first use of memory, does not count. A batch has one iteration, or as many as take 2 milliseconds.
 Result<Timing> time_until_stable(Bench& bench);
 
-/// Sends as much between all ranks as fills the buffers of their connections. The first bytes that go through a
-/// connection take longer, and would count as time of the first size.
+/// Sends some megabytes between all ranks. The first bytes that go through a connection take longer than all others,
+/// because they touch new memory. Else their time would belong to the first sizes that are measured. All ranks call it.
 Status warm_connections(Communicator& communicator);
 
 }  // namespace lacuna::cli

@@ -84,6 +84,7 @@ TEST(Percentiles, AreTheSmallestTimesThatSoManyDoNotExceed) {
   std::vector<double> times;
   for (int i = 200; i > 0; --i) times.push_back(i);
   const Percentiles p = percentiles_of(times);
+  EXPECT_EQ(p.least, 1);
   EXPECT_EQ(p.p50, 100);
   EXPECT_EQ(p.p95, 190);
   EXPECT_EQ(p.p99, 198);
