@@ -34,6 +34,7 @@ class InprocTransport final : public Transport {
   Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
                Token token) override;
   Started fetch(Descriptor descriptor, std::byte* to, Token token) override;
+  void release(Descriptor descriptor) override;
   void discard(Descriptor descriptor) override;
   bool progress() override;
 
@@ -54,6 +55,7 @@ class InprocTransport final : public Transport {
   Started send_descriptor(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Token token);
   void complete(Peer to, Token token);
   void complete(InprocOffer& offer, const Status& status, std::size_t moved);
+  void end(InprocOffer& offer, std::size_t moved);
   bool copy(const InprocOffer& offer, std::byte* to);
   bool due(Event& event);
   void happen(Event& event);
@@ -89,6 +91,8 @@ Status InprocTransport::viable(const Memory& memory) const {
   if (memory.kind == MemoryKind::Host) return {};
   return {Code::Unsupported, "device memory is not supported; only host memory is"};
 }
+
+const std::byte* address_of_copy(const InprocOffer& offer) { return offer.copy.empty() ? nullptr : offer.copy.data(); }
 
 void write_header(InprocEvent& event, Peer from, std::span<const std::byte> header) {
   event.peer = from;
@@ -126,6 +130,7 @@ Started InprocTransport::send_eager(Peer to, std::span<const std::byte> header, 
 Started InprocTransport::send_descriptor(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes,
                                          Token token) {
   InprocOffer* offer = own_.make_offer(rank_, to, bytes, token);
+  if (seeded_ && network_->options.reads_in_place && draw() % 2 == 0) offer->copy.assign(bytes.begin(), bytes.end());
   const bool posted = network_->mailboxes[to].post([&](Event& event) {
     write_header(event, rank_, header);
     event.kind = Event::Kind::Descriptor;
@@ -174,8 +179,7 @@ bool InprocTransport::copy(const InprocOffer& offer, std::byte* to) {
 Started InprocTransport::fetch(Descriptor descriptor, std::byte* to, Token token) {
   auto& offer = *static_cast<InprocOffer*>(descriptor.handle);
   if ((!seeded_ || draw() % 2 == 0) && copy(offer, to)) {
-    offer.ended.store(true);
-    complete(offer, {}, offer.bytes);
+    end(offer, offer.bytes);
     return Started::Done;
   }
   own_.post([&](Event& event) {
@@ -189,10 +193,20 @@ Started InprocTransport::fetch(Descriptor descriptor, std::byte* to, Token token
   return Started::Pending;
 }
 
-void InprocTransport::discard(Descriptor descriptor) {
+void InprocTransport::release(Descriptor descriptor) {
   auto& offer = *static_cast<InprocOffer*>(descriptor.handle);
+  counters_[offer.sender].payload_received += offer.bytes;
+  end(offer, offer.bytes);
+}
+
+void InprocTransport::discard(Descriptor descriptor) { end(*static_cast<InprocOffer*>(descriptor.handle), 0); }
+
+/// Ends an offer to this rank, of which so many bytes have been read.
+void InprocTransport::end(InprocOffer& offer, std::size_t moved) {
+  std::fill(offer.copy.begin(), offer.copy.end(), std::byte{0xa5});  // nobody may read them any more
+  offer.copy.clear();
   offer.ended.store(true);
-  complete(offer, {}, 0);
+  complete(offer, {}, moved);
 }
 
 /// Does an event happen in this round? A random number decides, until the event has waited long enough.
@@ -228,7 +242,7 @@ void InprocTransport::happen(Event& event) {
     case Event::Kind::Descriptor:
       ++counters_[event.peer].messages_received;
       return receiver_->on_descriptor(event.peer, {event.header.data(), event.header_bytes},
-                                      {event.offer, event.offer->bytes});
+                                      {event.offer, event.offer->bytes, address_of_copy(*event.offer)});
     case Event::Kind::Completion:
       counters_[event.peer].payload_sent += event.bytes;
       if (event.offer) own_.recycle(*event.offer);
@@ -254,8 +268,7 @@ void InprocTransport::deliver(Event& event) {
 void InprocTransport::end_fetch(const Event& event) {
   InprocOffer& offer = *event.offer;
   if (!copy(offer, event.to)) return receiver_->on_complete(event.token, closed(offer.sender));
-  offer.ended.store(true);
-  complete(offer, {}, offer.bytes);
+  end(offer, offer.bytes);
   receiver_->on_complete(event.token, {});
 }
 

@@ -15,6 +15,7 @@ struct InprocOptions {
   enum class Sends : std::uint8_t { Copied, Referenced };
 
   std::uint64_t seed = 0;  ///< 0: what is sent first arrives first; else all orders and delays are drawn from this seed
+  bool reads_in_place = true;  ///< with a seed: every second descriptor brings the address of its bytes
   Sends sends = Sends::Copied;
   std::size_t eager_limit = 8192;  ///< a multiple of 64
 };

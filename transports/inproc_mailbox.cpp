@@ -50,6 +50,7 @@ InprocOffer* InprocMailbox::make_offer(Peer sender, Peer receiver, std::span<con
   offer->bytes = bytes.size();
   offer->token = token;
   offer->live = true;
+  offer->copy.clear();
   offer->ended.store(false);
   return offer;
 }

@@ -22,6 +22,7 @@ struct InprocOffer {
   std::size_t bytes = 0;
   Token token = nullptr;
   bool live = false;
+  std::vector<std::byte> copy{};   ///< the bytes, if they travel with the offer, so that they can be read at once
   std::atomic<bool> ended{false};  ///< the code that sets it must tell the sender
 };
 

@@ -24,10 +24,11 @@ inline constexpr std::size_t max_header_bytes = 48;
 /// How the bytes of a message travel: with the header, or fetched by the receiver when it has a place for them.
 enum class Delivery : std::uint8_t { Eager, Descriptor };
 
-/// Bytes that wait at their sender. The receiver ends each one by exactly one fetch or discard.
+/// Bytes that wait at their sender. The receiver ends each one by exactly one fetch, release or discard.
 struct Descriptor {
   void* handle = nullptr;
   std::size_t bytes = 0;
+  const std::byte* data = nullptr;  ///< where they can be read until the descriptor ends; null: they must be fetched
 };
 
 /// Identifies a pending operation for the caller. The transport gives it back when the operation has ended.
@@ -82,13 +83,17 @@ class Transport {
   virtual std::size_t eager_limit() const = 0;
 
   /// Starts to send. If it returns Done, header and bytes may be reused at once, and `token` is not reported. If it
-  /// returns Pending, both must live until on_complete(token). A Descriptor completes when the receiver has fetched or
-  /// discarded it.
+  /// returns Pending, both must live until on_complete(token). A Descriptor completes when the receiver has ended it.
   virtual Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
                        Token token) = 0;
+  /// Can this peer read these bytes where they lie? Then it gets their address with a descriptor, and need not fetch
+  /// them. A later answer may be another one, because the first question for some memory begins to prepare the peer.
+  virtual bool is_mapped_by(Peer, std::span<const std::byte>) { return false; }
   /// Copies all bytes of a descriptor to `to`. If it returns Pending, they are there after on_complete(token).
   virtual Started fetch(Descriptor descriptor, std::byte* to, Token token) = 0;
-  /// Ends a descriptor without fetching its bytes. The send completes.
+  /// Ends a descriptor whose bytes have been read where they lie. The send completes.
+  virtual void release(Descriptor descriptor) { discard(descriptor); }
+  /// Ends a descriptor whose bytes nobody needs. The send completes.
   virtual void discard(Descriptor descriptor) = 0;
   /// Moves everything that can move, and calls the receiver. Returns true if anything has happened.
   virtual bool progress() = 0;

@@ -4,6 +4,7 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/values/count_of.hpp"
@@ -24,7 +25,7 @@ struct UcxTransport::SendCallbacks {
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options) {
   auto ucx = start_ucx(options);
   if (!ucx) return ucx.status();
-  return std::unique_ptr<Transport>(std::make_unique<UcxTransport>(std::move(*ucx)));
+  return std::unique_ptr<Transport>(std::make_unique<UcxTransport>(std::move(*ucx), options.host));
 }
 
 std::string_view ucx_version() { return ucp_get_version_string(); }
@@ -37,8 +38,17 @@ Status ucx_error(int status) {
   return {peer_failed ? Code::PeerFailed : Code::Transport, fmt::format("UCX: {}", ucs_status_string(code))};
 }
 
+/// The number of the host, and behind it what UCX needs.
+std::vector<std::byte> UcxTransport::address() const {
+  std::vector<std::byte> address(sizeof host_ + ucx_.address.size());
+  std::memcpy(address.data(), &host_, sizeof host_);
+  std::copy(ucx_.address.begin(), ucx_.address.end(), address.begin() + sizeof host_);
+  return address;
+}
+
 Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) {
-  const auto mine = std::find(addresses.begin(), addresses.end(), ucx_.address);
+  const std::vector<std::byte> own = address();
+  const auto mine = std::find(addresses.begin(), addresses.end(), own);
   if (mine == addresses.end() || addresses.size() > ucx_most_ranks) {
     return {Code::InvalidArgument, fmt::format("{}; there may be {} at most, and one of them is this process's",
                                                count_of(addresses.size(), "address"), ucx_most_ranks)};
@@ -49,6 +59,8 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
   for (std::size_t peer = 0; peer < links_.size(); ++peer) {
     links_[peer].owner = this;
     links_[peer].peer = static_cast<Peer>(peer);
+    links_[peer].is_near =
+        host_ != 0 && peer != rank_ && std::equal(own.begin(), own.begin() + sizeof host_, addresses_[peer].begin());
   }
   make_room(failures_, 2 * links_.size());
   make_room(goodbyes_, links_.size());
@@ -70,30 +82,37 @@ Status UcxTransport::viable(const Memory& memory) const {
 UcxOperation* UcxTransport::new_operation(Peer peer, UcxKind kind, Token token) {
   UcxOperation* operation = operations_.take();
   make_room(ended_, operations_.all().size());
-  *operation = {.owner = this, .token = token, .peer = peer, .kind = kind};
+  // A name tells which operation it is and which use of it, so that an end that comes late ends nothing else.
+  const std::uint64_t name = operation->name ? operation->name + ucx_next_use : operations_.all().size();
+  *operation = {.owner = this, .token = token, .peer = peer, .kind = kind, .name = name};
   ++links_[peer].pending;
   return operation;
 }
 
 Started UcxTransport::send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes,
                            Delivery delivery, Token token) {
-  const UcxKind kind = delivery == Delivery::Eager ? UcxKind::Eager : UcxKind::Descriptor;
   UcxLink& link = links_[to];
+  const auto place = delivery == Delivery::Descriptor ? place_for(link, bytes) : std::nullopt;
+  const UcxKind kind = delivery == Delivery::Eager ? UcxKind::Eager : place ? UcxKind::Mapped : UcxKind::Descriptor;
   UcxOperation* operation = new_operation(to, kind, token);
   ++link.counters.messages_sent;
   link.counters.payload_sent += bytes.size();
   link.counters.header_sent += header.size();
-  return to == rank_ ? send_to_itself(operation, header, bytes) : post(link, operation, header, bytes);
+  if (to == rank_) return send_to_itself(operation, header, bytes);
+  if (!place) return post(link, operation, header, bytes);
+  operation->mapped = {
+      .segment = place->segment, .offset = place->offset, .bytes = bytes.size(), .operation = operation->name};
+  return post(link, operation, header, std::as_bytes(std::span(&operation->mapped, 1)));
 }
 
 Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> header,
                            std::span<const std::byte> bytes) {
-  if (link.departed && operation->kind != UcxKind::Heard) return fail(operation, UCS_ERR_NOT_CONNECTED);
+  if (link.departed && !operation->answers_goodbye()) return fail(operation, UCS_ERR_NOT_CONNECTED);
   if (!link.endpoint && link.failure == UCS_OK) open_endpoint(link);
   if (link.failure != UCS_OK) return fail(operation, link.failure);
   operation->header = header;
   operation->bytes = bytes;
-  if (!link.is_open() && operation->kind != UcxKind::Hello) {
+  if (!link.is_open() && !operation->is_hello()) {
     link.put_off.push_back(operation);
     return Started::Pending;
   }
@@ -170,7 +189,7 @@ void UcxTransport::note(UcxOperation* operation, void* result) {
 
 /// Says whether an operation that was just started is done or pending.
 Started UcxTransport::started(UcxOperation* operation) {
-  if (!operation->ended) return Started::Pending;
+  if (!operation->is_over()) return Started::Pending;
   if (operation->status != UCS_OK) return fail(operation, operation->status);
   links_[operation->peer].counters.payload_received += operation->fetched;
   release(operation);
@@ -179,21 +198,27 @@ Started UcxTransport::started(UcxOperation* operation) {
 
 Started UcxTransport::fail(UcxOperation* operation, int status) {
   operation->status = status;
+  operation->ended = true;
   ended_.push_back(operation);
   return Started::Pending;
 }
 
 void UcxTransport::on_end(UcxOperation* operation, int status) {
+  const UcxLink& link = links_[operation->peer];
   operation->status = status;
   operation->ended = true;
-  if (!operation->returned) return;
+  if (operation->kind == UcxKind::Mapped && !operation->is_over()) {  // does the peer still read it?
+    operation->status = link.departed ? static_cast<int>(UCS_ERR_NOT_CONNECTED) : link.failure;
+  }
+  if (!operation->returned || !operation->is_over()) return;
   calling_ ? ended_.push_back(operation) : report(operation);
 }
 
 void UcxTransport::release(UcxOperation* operation) {
   UcxLink& link = links_[operation->peer];
   --link.pending;
-  if (operation->kind == UcxKind::Heard) link.owed = false;
+  if (operation->answers_goodbye()) link.owed = false;
+  operation->owner = nullptr;
   operations_.give_back(operation);
 }
 

@@ -20,6 +20,9 @@ struct UcxOptions {
   bool on_one_host = false;
   /// The number of ranks of the job. If all are on this host, there must be enough shared memory for them.
   std::size_t ranks = 1;
+  /// Tells this host apart from all others of the job. Processes with the same number map each other's
+  /// MappableHeap. 0: no process does.
+  std::uint64_t host = 0;
 };
 
 /// A transport over UCX's active messages, for host memory. UCX chooses how bytes travel (shared memory inside a host,

@@ -65,7 +65,9 @@ Access UcxTransport::access() const {
                               : ucp_context_print_info(ucx_.context.get(), stream);
                    }));
   }
-  return all;
+  const auto is_mapped = [](const UcxOperation& one) { return one.owner && one.kind == UcxKind::Mapped; };
+  const auto& operations = operations_.all();
+  return std::any_of(operations.begin(), operations.end(), is_mapped) ? std::max(all, Access::Peers) : all;
 }
 
 }  // namespace lacuna

@@ -43,7 +43,7 @@ void UcxTransport::open_endpoint(UcxLink& link) {
   ucp_ep_params_t parameters{};
   parameters.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  parameters.address = reinterpret_cast<const ucp_address_t*>(addresses_[link.peer].data());
+  parameters.address = reinterpret_cast<const ucp_address_t*>(addresses_[link.peer].data() + sizeof host_);
   parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   parameters.err_handler = {.cb = LinkCallbacks::failed, .arg = &link};
   link.met = true;
@@ -66,15 +66,15 @@ void UcxTransport::open_endpoint(UcxLink& link) {
 /// ucp_request_send_state_ff()).
 void UcxTransport::greet(UcxLink& link) {
   if (!link.endpoint && link.failure == UCS_OK && !link.departed) return open_endpoint(link);
-  if (link.reaches && !std::exchange(link.greeted, true)) tell(link, UcxKind::Hello);
+  if (link.reaches && !std::exchange(link.greeted, true)) tell(link, {.word = UcxControl::Word::Hello});
   if (!link.is_open()) return;
   for (UcxOperation* operation : std::exchange(link.put_off, {})) {
-    if (link.departed && operation->kind != UcxKind::Heard) {
+    if (link.departed && !operation->answers_goodbye()) {
       static_cast<void>(fail(operation, UCS_ERR_NOT_CONNECTED));
       continue;
     }
     submit(link, operation);
-    if (operation->ended) ended_.push_back(operation);
+    if (operation->is_over()) ended_.push_back(operation);
   }
 }
 
@@ -101,15 +101,22 @@ void UcxTransport::look_after_links() {
     UcxLink& link = *failures_[i];
     close_endpoint(link);
     give_up(link, link.failure);
+    end_mapped_sends(link, link.failure);
     if (!link.departed && !closing_) receiver_->on_peer_failure(link.peer, ucx_error(link.failure));
   }
   failures_.clear();
-  for (std::size_t i = 0; i < goodbyes_.size(); ++i) tell(*goodbyes_[i], UcxKind::Heard);
+  for (std::size_t i = 0; i < goodbyes_.size(); ++i) {
+    end_mapped_sends(*goodbyes_[i], UCS_ERR_NOT_CONNECTED);
+    tell(*goodbyes_[i], {.word = UcxControl::Word::Heard});
+  }
   goodbyes_.clear();
 }
 
-void UcxTransport::tell(UcxLink& link, UcxKind kind) {
-  static_cast<void>(post(link, new_operation(link.peer, kind, nullptr), {}, {}));
+void UcxTransport::tell(UcxLink& link, const UcxControl& control) {
+  UcxOperation* operation = new_operation(link.peer, UcxKind::Control, nullptr);
+  operation->control = control;
+  const Started told = post(link, operation, std::as_bytes(std::span(&operation->control, 1)), {});
+  static_cast<void>(told);  // nobody waits for it
 }
 
 template <class Done>
@@ -145,7 +152,7 @@ Status UcxTransport::close(std::chrono::milliseconds deadline, const std::functi
     const auto met = ending == Ending::Leave ? std::min(until - deadline / 8, Clock::now() + settling) : Clock::now();
     if (progress_until(met, pause, [] { return false; }) == Waited::Paused) return status;
     for (UcxLink& link : links_) {
-      if (link.met && !link.departed && link.failure == UCS_OK) tell(link, UcxKind::Goodbye);
+      if (link.met && !link.departed && link.failure == UCS_OK) tell(link, {.word = UcxControl::Word::Goodbye});
     }
     const auto all_through = [this] { return std::all_of(links_.begin(), links_.end(), is_through); };
     Waited waited = progress_until(until - deadline / 8, pause, all_through);

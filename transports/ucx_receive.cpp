@@ -1,6 +1,7 @@
 #include <ucp/api/ucp.h>
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "transports/ucx_transport.hpp"
@@ -26,9 +27,8 @@ int UcxTransport::set_handlers() {
   constexpr std::array<std::pair<UcxKind, ucp_am_recv_callback_t>, ucx_kinds> handlers = {{
       {UcxKind::Eager, ReceiveCallbacks::arrived<UcxKind::Eager>},
       {UcxKind::Descriptor, ReceiveCallbacks::arrived<UcxKind::Descriptor>},
-      {UcxKind::Goodbye, ReceiveCallbacks::arrived<UcxKind::Goodbye>},
-      {UcxKind::Heard, ReceiveCallbacks::arrived<UcxKind::Heard>},
-      {UcxKind::Hello, ReceiveCallbacks::arrived<UcxKind::Hello>},
+      {UcxKind::Mapped, ReceiveCallbacks::arrived<UcxKind::Mapped>},
+      {UcxKind::Control, ReceiveCallbacks::arrived<UcxKind::Control>},
   }};
   ucp_am_handler_param_t parameters{};
   parameters.field_mask =
@@ -52,9 +52,15 @@ bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& messag
     link.met = link.reached = true;
     connections_.push_back(&link);
   }
-  if (kind == UcxKind::Hello) return false;
-  if (kind == UcxKind::Goodbye || kind == UcxKind::Heard) {
-    control_arrived(link, kind);
+  if (kind == UcxKind::Control) {
+    UcxControl control;
+    if (message.header.size() != sizeof control) return false;
+    std::memcpy(&control, message.header.data(), sizeof control);
+    control_arrived(link, control);
+    return false;
+  }
+  if (kind == UcxKind::Mapped) {
+    mapped_arrived(link, message);
     return false;
   }
   if (closing_ || message.header.size() > max_header_bytes) return false;
@@ -69,12 +75,25 @@ bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& messag
   return false;
 }
 
-void UcxTransport::control_arrived(UcxLink& link, UcxKind kind) {
-  if (kind == UcxKind::Heard) {
-    link.heard = true;
-  } else if (!std::exchange(link.departed, true)) {
-    link.owed = true;
-    goodbyes_.push_back(&link);
+void UcxTransport::control_arrived(UcxLink& link, const UcxControl& control) {
+  using Word = UcxControl::Word;
+  switch (control.word) {
+    case Word::Hello:
+      return;
+    case Word::Heard:
+      link.heard = true;
+      return;
+    case Word::Goodbye:
+      if (std::exchange(link.departed, true)) return;
+      link.owed = true;
+      return goodbyes_.push_back(&link);
+    case Word::Offer:
+      return offer_arrived(link, control);
+    case Word::Mapped:
+    case Word::Unmapped:
+      return answer_arrived(link, control);
+    case Word::Ended:
+      return end_arrived(link, control.operation);
   }
 }
 
@@ -90,8 +109,14 @@ bool UcxTransport::show(UcxLink& link, const UcxArrival& message) {
     waiting->copy.assign(bytes, bytes + message.bytes);
     waiting->here = waiting->copy;
   }
-  receiver_->on_descriptor(link.peer, message.header, {waiting, waiting->bytes});
+  receiver_->on_descriptor(link.peer, message.header, waiting->descriptor());
   return message.at_sender;
+}
+
+void UcxTransport::release(Descriptor descriptor) {
+  const auto* waiting = static_cast<const UcxWaiting*>(descriptor.handle);
+  links_[waiting->from].counters.payload_received += waiting->bytes;
+  discard(descriptor);
 }
 
 void UcxTransport::discard(Descriptor descriptor) {
@@ -102,6 +127,9 @@ void UcxTransport::discard(Descriptor descriptor) {
 void UcxTransport::let_go(UcxWaiting* waiting) {
   if (waiting->at_sender) ucp_am_data_release(ucx_.worker.get(), waiting->at_sender);
   if (waiting->own) ended_.push_back(waiting->own);
+  if (waiting->mapped) {
+    tell(links_[waiting->from], {.word = UcxControl::Word::Ended, .operation = waiting->mapped});
+  }
   *waiting = {};
   waiting_.give_back(waiting);
 }
@@ -119,13 +147,9 @@ bool UcxTransport::deliver_own() {
       continue;
     }
     UcxWaiting* waiting = waiting_.take();
-    *waiting = {.from = rank_,
-                .bytes = message.bytes.size(),
-                .own = message.operation,
-                .here = message.bytes,
-                .copy = {},
-                .in_use = true};
-    receiver_->on_descriptor(rank_, message.header, {waiting, waiting->bytes});
+    *waiting = {
+        .from = rank_, .bytes = message.bytes.size(), .own = message.operation, .here = message.bytes, .in_use = true};
+    receiver_->on_descriptor(rank_, message.header, waiting->descriptor());
   }
   own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(count));
   return true;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,18 +18,20 @@ namespace lacuna {
 /// The transport that make_ucx() makes and explains.
 class UcxTransport final : public Transport {
  public:
-  explicit UcxTransport(UcxWorker ucx) : ucx_(std::move(ucx)) {}
+  UcxTransport(UcxWorker ucx, std::uint64_t host) : host_(host), ucx_(std::move(ucx)) {}
   ~UcxTransport() override;
 
   std::string_view name() const override { return "ucx"; }
-  std::vector<std::byte> address() const override { return ucx_.address; }
+  std::vector<std::byte> address() const override;
   Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override;
   Status viable(const Memory& memory) const override;
   std::size_t eager_limit() const override { return (ucx_.largest_fragment - max_header_bytes) / 64 * 64; }
 
   Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
                Token token) override;
+  bool is_mapped_by(Peer peer, std::span<const std::byte> bytes) override;
   Started fetch(Descriptor descriptor, std::byte* to, Token token) override;
+  void release(Descriptor descriptor) override;
   void discard(Descriptor descriptor) override;
   bool progress() override;
 
@@ -63,10 +66,18 @@ class UcxTransport final : public Transport {
   // Messages and descriptors that arrive (ucx_receive.cpp)
   int set_handlers();
   bool arrived(UcxLink& link, UcxKind kind, const UcxArrival& message);
-  void control_arrived(UcxLink& link, UcxKind kind);
+  void control_arrived(UcxLink& link, const UcxControl& control);
   bool show(UcxLink& link, const UcxArrival& message);
   void let_go(UcxWaiting* waiting);
   bool deliver_own();
+
+  // Memory that peers map (ucx_mapped.cpp)
+  std::optional<MappableHeap::Place> place_for(UcxLink& link, std::span<const std::byte> bytes);
+  void offer_arrived(UcxLink& link, const UcxControl& offer);
+  void answer_arrived(UcxLink& link, const UcxControl& answer);
+  void mapped_arrived(UcxLink& link, const UcxArrival& message);
+  void end_arrived(UcxLink& link, std::uint64_t name);
+  void end_mapped_sends(UcxLink& link, int status);
 
   // Endpoints, failures and goodbyes (ucx_links.cpp)
   void note_failure(UcxLink& link, int status);
@@ -86,7 +97,7 @@ class UcxTransport final : public Transport {
   void look_after_links();
   void greet(UcxLink& link);
   void give_up(UcxLink& link, int status);
-  void tell(UcxLink& link, UcxKind kind);
+  void tell(UcxLink& link, const UcxControl& control);
   enum class Waited : std::uint8_t { Done, TooLong, Paused };
   template <class Done>
   Waited progress_until(Clock::time_point until, const std::function<bool()>& pause, Done done);
@@ -100,6 +111,7 @@ class UcxTransport final : public Transport {
   // ucx_access.cpp
   Access access() const;
 
+  const std::uint64_t host_;
   std::vector<std::vector<std::byte>> addresses_;
   std::vector<UcxLink> links_;
   UcxPool<UcxOperation> operations_;

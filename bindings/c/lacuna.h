@@ -30,7 +30,7 @@
  * - memory of buffers, `received` and `places`: only the call; see lacuna_reclaimed(). All may read the input.
  * - lacuna_last_error(): each thread has its own.
  * - log callback: any thread sets it. It runs on any thread, also lacuna's own, and on several at a time.
- * - lacuna_version(), lacuna_status_text(): several.
+ * - lacuna_version(), lacuna_status_text(), lacuna_alloc(), lacuna_free(): several.
  * - the _free functions: one, once, when no other is in a call with this handle. Several may free different handles.
  *
  * All handles belong to the process that joined. In a child that it makes by fork(), calls with them fail with
@@ -445,6 +445,29 @@ typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user)
  * @param user     passed to the callback
  */
 LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* user);
+/** @} */
+
+/**
+ * @defgroup memory Memory that other ranks can map
+ * Any thread may call these functions.
+ * @{
+ */
+/**
+ * Memory that the other ranks of this host can map into their processes. From LACUNA_MAPPED bytes on they read messages
+ * there, where they lie, so that inside a host no message of this memory is copied on its way. Any buffer of any call
+ * may lie in it, and nothing else changes: the other buffer of a call may be ordinary, and so may those of other ranks.
+ * Where the system gives no such memory, and beyond LACUNA_MAPPABLE bytes, the memory is ordinary. After fork() both
+ * processes see the same pages, other than with ordinary memory.
+ * @param bytes  how many, 0 too
+ * @param memory becomes the address, a multiple of 64; what it holds is undefined; the caller's until lacuna_free()
+ * @return LACUNA_INTERNAL if there is no memory
+ */
+LACUNA_EXPORT lacuna_status lacuna_alloc(size_t bytes, void** memory);
+/**
+ * Gives back what lacuna_alloc() has returned, once no call uses it any more. Its pages go back to the system, so take
+ * memory once and use it often. Null is allowed.
+ */
+LACUNA_EXPORT void lacuna_free(void* memory);
 /** @} */
 
 /**

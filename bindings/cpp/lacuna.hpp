@@ -16,6 +16,7 @@
 #include "algorithms/registry/method_options.hpp"
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/exchange.hpp"
+#include "bindings/cpp/memory.hpp"
 #include "bindings/cpp/messages.hpp"
 #include "bindings/cpp/request.hpp"
 #include "bindings/cpp/request_list.hpp"

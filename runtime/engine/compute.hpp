@@ -26,6 +26,7 @@ struct Stage;
 struct Holder {
   Landing* landing = nullptr;            ///< the bytes wait in this landing
   std::byte* slot = nullptr;             ///< the bytes were fetched into this slot
+  Descriptor descriptor{};               ///< the bytes are read where they wait at their sender
   MemoryKind memory = MemoryKind::Host;  ///< of the slot, or of the copy
   bool is_lent = false;                  ///< the transport lends the bytes until its handler returns
   Rank sender = 0;                       ///< of lent bytes: the rank that gets credit for them

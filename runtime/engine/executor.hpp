@@ -175,6 +175,7 @@ class Executor : public Watched, private Receiver {
   struct Tally {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
+    std::uint64_t mapped_messages = 0;
     std::uint64_t stalls = 0;
     std::uint64_t staged_bytes = 0;
     std::uint64_t waited = 0;        ///< in ticks
@@ -262,9 +263,10 @@ class Executor : public Watched, private Receiver {
   // Sending (executor_send.cpp)
   void start_send(ActivePart& part, StepId step);
   void start_sends(Rank peer);
+  bool is_read_in_place(Rank peer, std::span<const std::byte> bytes) const;
   bool may_be_eager(const Link& to, std::size_t bytes) const;
   void send_message(const Sending& next);
-  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager);
+  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager, bool mapped);
   void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager, Stage* stage);
   bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
   void end_send(Operation* operation, bool sent);
@@ -303,6 +305,7 @@ class Executor : public Watched, private Receiver {
   void end_use(Landing& landing);
   void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
   void start_fetches(Rank peer);
+  void read_in_place(const Fetch& fetch);
   void end_fetch(Operation* operation, bool fetched);
 
   // Deadlines (executor_deadlines.cpp)

@@ -21,6 +21,7 @@ JobCounters Executor::job_counters() const {
                   .waiting_messages = landings_.in_use(),
                   .duplicate_fragments = tally_.duplicate_fragments,
                   .descriptor_messages = tally_.descriptor_messages,
+                  .mapped_messages = tally_.mapped_messages,
                   .staged_bytes = tally_.staged_bytes,
                   .stalls = tally_.stalls};
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(transport_->counters(static_cast<Peer>(peer)));

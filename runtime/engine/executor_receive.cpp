@@ -133,6 +133,11 @@ void Executor::start_fetches(Rank peer) {
     serving_ = part.run->communicator;
     const Step& step = part.graph->steps()[fetch.step.step];
     const MemoryKind final = part.buffer(step.to).memory;
+    if (fetch.descriptor.data && final == MemoryKind::Host) {
+      static_cast<void>(lane->pop());
+      read_in_place(fetch);
+      continue;
+    }
     const bool is_staged_here = is_staged(*part.run, final);
     const bool needs_slot = step.kind == StepKind::ReceiveReduce || is_staged_here;
     if (needs_slot && slots_in_use_ == options_.slots) {
@@ -158,6 +163,16 @@ void Executor::start_fetches(Rank peer) {
     ++part.run->operations;
     if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
   }
+}
+
+/// Takes the bytes of a descriptor from where they lie at their sender.
+void Executor::read_in_place(const Fetch& fetch) {
+  bool is_held = false;
+  guarded([&] {
+    is_held = consume(*fetch.step.part, fetch.step.step, fetch.offset, {fetch.descriptor.data, fetch.descriptor.bytes},
+                      {.descriptor = fetch.descriptor});
+  });
+  if (!is_held) transport_->release(fetch.descriptor);
 }
 
 void Executor::end_fetch(Operation* operation, bool fetched) {
@@ -188,6 +203,7 @@ void Executor::give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind mem
 void Executor::release_held(const Holder& holder, std::size_t bytes) {
   if (holder.landing) end_use(*holder.landing);
   if (holder.slot) give_back_slot(holder.slot, bytes, holder.memory);
+  if (holder.descriptor.handle && state_ == State::Running) transport_->release(holder.descriptor);
   if (holder.copy) memory_.of(holder.memory).give_back(holder.copy, bytes);
   if (holder.is_lent) give_credit(holder.sender, bytes);
 }

@@ -43,6 +43,11 @@ void Executor::start_sends(Rank peer) {
   }
 }
 
+/// Does the peer read these bytes where they lie? Then they are not copied, whatever credit there is.
+bool Executor::is_read_in_place(Rank peer, std::span<const std::byte> bytes) const {
+  return bytes.size() >= options_.mapped_bytes && transport_->is_mapped_by(static_cast<Peer>(peer), bytes);
+}
+
 /// May a message of so many bytes go eagerly? It may if the peer can take all of it now. Else it goes as descriptors,
 /// which need no room at the peer until it fetches the bytes.
 bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
@@ -66,8 +71,10 @@ void Executor::send_message(const Sending& next) {
   const Rank peer = part.process_at(step.peer);
   const std::byte* const begin = stage ? stage->memory - stage->offset : extent.data;
   const std::size_t end = stage ? stage->offset + stage->bytes : bytes;
-  const bool eager = state.given == 0 && end == bytes && may_be_eager(links_[peer], bytes);
-  if (state.given == 0) note_sent(part, id, bytes, eager);
+  const bool is_first = state.given == 0;
+  const bool mapped = is_first && !stage && is_read_in_place(peer, {begin, bytes});
+  const bool eager = is_first && !mapped && end == bytes && may_be_eager(links_[peer], bytes);
+  if (is_first) note_sent(part, id, bytes, eager, mapped);
   do {
     const std::span<const std::byte> rest = {begin + state.given, end - state.given};
     send_range(next.step, rest.first(std::min(rest.size(), eager ? fragment_bytes_ : descriptor_range)), bytes, eager,
@@ -78,8 +85,9 @@ void Executor::send_message(const Sending& next) {
   if (state.all_started && state.operations == 0) complete(part, id);
 }
 
-void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool eager) {
-  if (!eager) ++tally_.descriptor_messages;
+void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool eager, bool mapped) {
+  if (mapped) ++tally_.mapped_messages;
+  if (!eager && !mapped) ++tally_.descriptor_messages;
   if (tracer_) tracer_->sent(part, id, bytes, eager);
   part.run->sent += bytes;
   record_.add({.bytes = bytes,

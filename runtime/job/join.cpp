@@ -16,6 +16,8 @@
 #include "runtime/job/local_watch.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
+#include "runtime/values/digest.hpp"
+#include "runtime/values/mappable_heap.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -40,6 +42,7 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, const k
   return {.window_bytes = config.window,
           .credit_bytes = config.credits,
           .eager_bytes = config.eager,
+          .mapped_bytes = config.mapped,
           .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
           .slots = static_cast<std::uint32_t>(config.slots),
           .max_runs = static_cast<std::uint32_t>(config.max_runs),
@@ -114,9 +117,12 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   if (!kernels) return kernels.status();
   if (Status writable = prepare_folders(job->config); !writable) return writable;
   if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
+  MappableHeap::of_process().set_bound(config.mappable);
   std::unique_ptr<Transport> transport;
   const auto start_transport = [&](bool on_one_host) -> Result<std::vector<std::byte>> {
-    auto started = make_ucx({.on_one_host = on_one_host, .ranks = static_cast<std::size_t>(size)});
+    auto started = make_ucx({.on_one_host = on_one_host,
+                             .ranks = static_cast<std::size_t>(size),
+                             .host = Digest().add(config.host).add(config.machine).value()});
     if (!started) return started.status();
     transport = *std::move(started);
     return runtime::entry_of(config, transport->address());

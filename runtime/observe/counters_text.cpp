@@ -68,6 +68,8 @@ constexpr RankFigure rank_figures[] = {
      [](const JobCounters& rank) { return static_cast<double>(rank.duplicate_fragments); }},
     {"descriptor_messages", "descriptor_messages_total", "Messages sent that their receiver had to fetch.",
      [](const JobCounters& rank) { return static_cast<double>(rank.descriptor_messages); }},
+    {"mapped_messages", "mapped_messages_total", "Messages sent that their receiver has read where they lay.",
+     [](const JobCounters& rank) { return static_cast<double>(rank.mapped_messages); }},
     {"staged_bytes", "staged_bytes_total", "Bytes of messages on a device that went through pinned memory.",
      [](const JobCounters& rank) { return static_cast<double>(rank.staged_bytes); }},
     {"stalls", "stalls_total", "Times that nothing moved for long while a call or a message was unfinished.",

@@ -96,6 +96,8 @@ struct JobCounters {
   std::uint64_t duplicate_fragments = 0;  ///< fragments that came a second time and were dropped
   /// Messages that this rank has sent as descriptors, as their receiver had granted no credit for them.
   std::uint64_t descriptor_messages = 0;
+  /// Messages that this rank has sent and that their receiver reads where they lie, in memory that it has mapped.
+  std::uint64_t mapped_messages = 0;
   /// Bytes of messages that lie on a device and were copied to or from pinned memory, because the transport takes no
   /// memory of the device.
   std::uint64_t staged_bytes = 0;

@@ -17,6 +17,7 @@ const Mode modes[] = {
     {"SharedMemory", {}},
     {"SharedMemoryThread", {{"LACUNA_PROGRESS", "thread"}}},
     {"SharedMemoryRendezvous", {{"LACUNA_EAGER", "0"}}},
+    {"SharedMemoryMapped", {{"LACUNA_MAPPED", "1"}}},
     {"Tcp", {{"UCX_TLS", "tcp,self"}}},
     {"TcpThreadRendezvous", {{"UCX_TLS", "tcp,self"}, {"LACUNA_PROGRESS", "thread"}, {"LACUNA_EAGER", "0"}}},
     {"TcpRendezvous", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}}},
@@ -24,6 +25,7 @@ const Mode modes[] = {
 
 Job conformance(std::size_t size, Environment environment, const std::vector<std::string>& actions = {"conformance"}) {
   environment.insert({{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "200"}});
+  if (!environment.contains("LACUNA_MAPPED")) environment["LACUNA_MAPPABLE"] = "0";
   std::vector<std::string> command = {LACUNA_WORKER, "size=" + std::to_string(size)};
   command.insert(command.end(), actions.begin(), actions.end());
   return Job({size, command}, environment);

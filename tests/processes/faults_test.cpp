@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds to_start = 60s;
 constexpr std::chrono::milliseconds to_be_told = 30s;  // how long the watch's times below take on a busy host
 constexpr std::chrono::milliseconds to_leave = 30s;
 
-/// The network: shared memory, TCP, and messages that are fetched.
+/// The network: shared memory, TCP, messages that are fetched, and messages that are read in place.
 struct Network {
   std::string name;
   Environment environment;
@@ -29,7 +29,8 @@ const Network networks[] = {
     {"SharedMemoryRendezvous", {{"LACUNA_EAGER", "0"}}},
     {"SharedMemoryThread", {{"LACUNA_PROGRESS", "thread"}}},
     {"Tcp", {{"UCX_TLS", "tcp,self"}}},
-    {"TcpRendezvousThread", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}, {"LACUNA_PROGRESS", "thread"}}}};
+    {"TcpRendezvousThread", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}, {"LACUNA_PROGRESS", "thread"}}},
+    {"SharedMemoryMapped", {{"LACUNA_MAPPED", "1"}}}};
 
 class Faults : public testing::TestWithParam<Network> {
  protected:
@@ -44,6 +45,7 @@ class Faults : public testing::TestWithParam<Network> {
     const Environment& network = GetParam().environment;
     environment.insert(network.begin(), network.end());
     environment.insert({{"LACUNA_STALL", "0.3"}, {"LACUNA_CHUNK", "64K"}});
+    if (!environment.contains("LACUNA_MAPPED")) environment["LACUNA_MAPPABLE"] = "0";
     return Job(commands, environment);
   }
 
@@ -242,8 +244,10 @@ TEST_P(Kills, HeldRequestsEndWhenAPeerIsKilled) {
 std::string name_of(const testing::TestParamInfo<Network>& given) { return given.param.name; }
 INSTANTIATE_TEST_SUITE_P(Processes, Kills, testing::ValuesIn(networks), name_of);
 INSTANTIATE_TEST_SUITE_P(Processes, Leaving, testing::Values(networks[0], networks[2], networks[3]), name_of);
-INSTANTIATE_TEST_SUITE_P(Processes, GroupFaults, testing::Values(networks[1], networks[2], networks[3]), name_of);
-INSTANTIATE_TEST_SUITE_P(Processes, Faults, testing::Values(networks[0], networks[3], networks[4]), name_of);
+INSTANTIATE_TEST_SUITE_P(Processes, GroupFaults, testing::Values(networks[1], networks[2], networks[3], networks[5]),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Processes, Faults, testing::Values(networks[0], networks[3], networks[4], networks[5]),
+                         name_of);
 
 /// Two calls that differ, and how the verdict shows them.
 struct Difference {

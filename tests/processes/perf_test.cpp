@@ -67,6 +67,15 @@ TEST(Perf, SaysWhatLacksForBuffersOnADeviceOrMeasuresThem) {
   EXPECT_NE(job.output().find(said), std::string::npos) << job.output();
 }
 
+TEST(Perf, EveryCollectiveIsRightInMappedMemory) {
+  for (Collective collective : all_collectives) {
+    const auto output = perf(3, {std::string(to_string(collective)), "-b", "24", "-e", "3000000", "-f", "100", "-n",
+                                 "4", "-w", "1", "--memory", "mapped"});
+    EXPECT_NE(output.find("# Out of bounds values : 0 OK"), std::string::npos) << output;
+    EXPECT_NE(output.find("# buffers in memory that the ranks of a host map"), std::string::npos) << output;
+  }
+}
+
 TEST(Perf, EveryCollectiveIsRightOnThreeRanks) {
   for (Collective collective : all_collectives) {
     for (Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::I64}) {

@@ -260,7 +260,7 @@ class Worker {
       skip_in(call)->steps = steps;
     }
     const std::size_t bytes = call.count * size_of(call.dtype) * static_cast<std::size_t>(communicator_.size());
-    memory_.push_back(std::vector<std::byte>(2 * bytes, std::byte{1}));
+    memory_.emplace_back(2 * bytes, std::byte{1}, &mappable_memory());
     call.input = memory_.back().data();
     call.output = memory_.back().data() + bytes;
     counts_.emplace_back();
@@ -268,7 +268,7 @@ class Worker {
     return call;
   }
 
-  std::vector<std::vector<std::byte>> memory_;  // memory of all calls, whether they have ended or not
+  std::vector<std::pmr::vector<std::byte>> memory_;  // memory of all calls, whether they have ended or not
   std::vector<std::vector<std::size_t>> counts_;
   Communicator communicator_;
   std::vector<Communicator> outer_;  // the communicators that were split

@@ -58,7 +58,7 @@ class Case {
     if (reads) cli::fill_input(call_, rank_, {memory_.data() + input_, input_bytes_});
     call_.input = reads ? memory_.data() + input_ : nullptr;
     call_.output = writes_output(call.collective, rank_, call.root) ? memory_.data() + output_ : nullptr;
-    given_ = memory_;
+    given_.assign(memory_.begin(), memory_.end());
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
@@ -143,7 +143,8 @@ class Case {
   Sampler sampler_, before_;
   MethodState state_;
   std::size_t input_ = 0, output_ = 0, input_bytes_ = 0, output_bytes_ = 0;
-  std::vector<std::byte> memory_, given_;
+  std::pmr::vector<std::byte> memory_{&mappable_memory()};
+  std::vector<std::byte> given_;
   std::vector<std::size_t> counts_, received_;
 };
 

@@ -34,10 +34,10 @@ struct Part {
   std::size_t number = 0;
   Call call;
   Communicator* communicator = nullptr;
-  std::vector<std::byte> input, output;
-  std::vector<std::size_t> counts;  ///< counts of the call's blocks
-  std::vector<std::byte> expected;  ///< what a message that is received must bring
-  Request request;                  // of a call or a send; it must end before its memory, as the receive must
+  std::pmr::vector<std::byte> input{&mappable_memory()}, output{&mappable_memory()};
+  std::vector<std::size_t> counts;       ///< counts of the call's blocks
+  std::pmr::vector<std::byte> expected;  ///< what a message that is received must bring
+  Request request;                       // of a call or a send; it must end before its memory, as the receive must
   ReceiveRequest receive;
 
   Status end(std::size_t chunk_bytes) {
@@ -57,9 +57,9 @@ struct Part {
   }
 };
 
-std::vector<std::byte> letter(const Operation& operation) {
+std::pmr::vector<std::byte> letter(const Operation& operation) {
   std::mt19937_64 random(operation.one);
-  std::vector<std::byte> bytes(operation.two % 16 == 0 ? operation.three % 300'000 : operation.three % 3000);
+  std::pmr::vector<std::byte> bytes(operation.two % 16 == 0 ? operation.three % 300'000 : operation.three % 3000);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
   return bytes;
 }

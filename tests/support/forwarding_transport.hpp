@@ -26,6 +26,8 @@ class ForwardingTransport : public Transport {
   Started fetch(Descriptor descriptor, std::byte* to, Token token) override {
     return inner_->fetch(descriptor, to, token);
   }
+  bool is_mapped_by(Peer peer, std::span<const std::byte> bytes) override { return inner_->is_mapped_by(peer, bytes); }
+  void release(Descriptor descriptor) override { inner_->release(descriptor); }
   void discard(Descriptor descriptor) override { inner_->discard(descriptor); }
   bool progress() override { return inner_->progress(); }
   int event_fd() const override { return inner_->event_fd(); }

@@ -57,7 +57,9 @@ bool Meddler::progress() {
       continue;
     }
     Message& offer = *offers_.emplace_back(std::make_unique<Message>(std::move(message)));
-    receiver_->on_descriptor(offer.from, offer.header, {&offer, offer.bytes.size()});
+    const bool may_be_read_here = offers_.size() % 2 == 0;
+    receiver_->on_descriptor(offer.from, offer.header,
+                             {&offer, offer.bytes.size(), may_be_read_here ? offer.bytes.data() : nullptr});
   }
   return moved;
 }

@@ -28,6 +28,7 @@ class Meddler final : public ForwardingTransport, private Receiver {
 
   Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override;
   Started fetch(Descriptor descriptor, std::byte* to, Token token) override;
+  void release(Descriptor descriptor) override { discard(descriptor); }
   void discard(Descriptor descriptor) override;
   bool progress() override;
   bool arm() override { return shown_.empty() && inner_->arm(); }

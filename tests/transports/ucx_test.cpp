@@ -30,26 +30,28 @@ class Devices {
   std::string before_;
 };
 
-std::vector<std::unique_ptr<Transport>> make_ranks(const std::string& devices, Rank size) {
+std::vector<std::unique_ptr<Transport>> make_ranks(const std::string& devices, Rank size, std::uint64_t host = 0) {
   const Devices chosen(devices);
   std::vector<std::unique_ptr<Transport>> transports;
   for (Rank rank = 0; rank < size; ++rank) {
-    auto transport = make_ucx({});
+    auto transport = make_ucx({.host = host});
     if (!transport) throw std::runtime_error(transport.status().to_string());
     transports.push_back(std::move(*transport));
   }
   return transports;
 }
 
-Backend backend(const std::string& name, const std::string& devices) {
-  return {name, [devices](Rank size) { return make_ranks(devices, size); }};
+Backend backend(const std::string& name, const std::string& devices, std::uint64_t host = 0) {
+  return {name, [devices, host](Rank size) { return make_ranks(devices, size, host); }};
 }
 
 const std::string shared_memory = "posix,sysv,self";
 const std::string tcp = "tcp,self";
 
 INSTANTIATE_TEST_SUITE_P(Ucx, TransportConformance,
-                         testing::Values(backend("ucx_shared_memory", shared_memory), backend("ucx_tcp", tcp)),
+                         testing::Values(backend("ucx_shared_memory", shared_memory), backend("ucx_tcp", tcp),
+                                         backend("ucx_shared_memory_mapped", shared_memory, 7),
+                                         backend("ucx_tcp_mapped", tcp, 7)),
                          backend_name);
 
 TEST(Ucx, BeforeItIsConnectedThereIsNoTraffic) {
@@ -106,18 +108,28 @@ bool progress_until(Transport& transport, const std::function<bool()>& condition
   return true;
 }
 
+/// How two processes reach each other.
+struct Network {
+  const char* name;
+  std::string devices;
+  std::uint64_t host = 0;  ///< UcxOptions::host
+};
+
+const Network over_shared_memory = {"shared_memory", shared_memory}, over_tcp = {"tcp", tcp};
+const Network mapped = {"shared_memory_mapped", shared_memory, 7}, mapped_over_tcp = {"tcp_mapped", tcp, 7};
+
 /// Two processes that exchange their addresses, and then do what a function says.
 class Pair {
  public:
-  using Body = std::function<void(Rank rank, std::unique_ptr<Transport> transport, std::vector<Bytes> addresses,
+  using Body = std::function<void(Rank rank, std::unique_ptr<Transport> transport, std::vector<Address> addresses,
                                   const Process::Say& say)>;
 
-  Pair(const std::string& devices, const Body& body) {
+  Pair(const Network& network, const Body& body) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("no socket pair");
     for (Rank rank = 0; rank < 2; ++rank) {
       ranks_.emplace_back([&](const Process::Say& say) {
-        auto transport = std::move(make_ranks(devices, 1).front());
+        auto transport = std::move(make_ranks(network.devices, 1, network.host).front());
         auto addresses = exchange(ends[rank], rank, transport->address());
         body(rank, std::move(transport), std::move(addresses), say);
       });
@@ -128,13 +140,13 @@ class Pair {
   Process& operator[](std::size_t rank) { return ranks_[rank]; }
 
  private:
-  static std::vector<Bytes> exchange(int socket, Rank rank, const Bytes& mine) {
+  static std::vector<Address> exchange(int socket, Rank rank, const Address& mine) {
     const std::size_t size = mine.size();
     std::size_t peers_size = 0;
     const bool told = ::write(socket, &size, sizeof size) == sizeof size &&
                       ::write(socket, mine.data(), size) == static_cast<ssize_t>(size) &&
                       ::recv(socket, &peers_size, sizeof peers_size, MSG_WAITALL) == sizeof peers_size;
-    Bytes peers(peers_size);
+    Address peers(peers_size);
     if (!told || ::recv(socket, peers.data(), peers_size, MSG_WAITALL) != static_cast<ssize_t>(peers_size)) ::_exit(2);
     return rank == 0 ? std::vector{mine, peers} : std::vector{peers, mine};
   }
@@ -142,14 +154,13 @@ class Pair {
   std::vector<Process> ranks_;
 };
 
-class UcxProcesses : public testing::TestWithParam<std::pair<const char*, std::string>> {};
+class UcxProcesses : public testing::TestWithParam<Network> {};
 
-INSTANTIATE_TEST_SUITE_P(Ucx, UcxProcesses,
-                         testing::Values(std::pair{"shared_memory", shared_memory}, std::pair{"tcp", tcp}),
-                         [](const auto& instance) { return instance.param.first; });
+INSTANTIATE_TEST_SUITE_P(Ucx, UcxProcesses, testing::Values(over_shared_memory, over_tcp, mapped, mapped_over_tcp),
+                         [](const auto& instance) { return instance.param.name; });
 
 TEST_P(UcxProcesses, APeerThatHasDiedBeforeTheFirstMessageIsAFailureAndNoAbort) {
-  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(GetParam(), [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     Witness witness;
     EXPECT_TRUE(transport->connect(addresses, witness));
     if (rank == 1) ::_exit(0);
@@ -162,7 +173,7 @@ TEST_P(UcxProcesses, APeerThatHasDiedBeforeTheFirstMessageIsAFailureAndNoAbort) 
     say(witness.failed.empty() ? "silence" : "failed");
   });
   const std::string end = pair[0].line();
-  EXPECT_TRUE(end == "failed" || GetParam().first != std::string("tcp")) << end;
+  EXPECT_TRUE(end == "failed" || GetParam().devices != tcp) << end;
   EXPECT_EQ(pair[0].wait(), 0);
 }
 
@@ -176,7 +187,7 @@ std::vector<std::ptrdiff_t> sizes_around(std::ptrdiff_t limit) {
 }
 
 TEST_P(UcxProcesses, EverySizeArrivesIntactInBothDirectionsAtOnce) {
-  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(GetParam(), [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     Node node(std::move(transport));
     EXPECT_TRUE(node.transport().connect(addresses, node));
     const auto sizes = sizes_around(static_cast<std::ptrdiff_t>(node.transport().eager_limit()));
@@ -207,7 +218,7 @@ TEST_P(UcxProcesses, EverySizeArrivesIntactInBothDirectionsAtOnce) {
 }
 
 /// Rank 0 has messages under way to a peer that does nothing any more, and closes.
-void close_beside(Rank rank, Transport& transport, const std::vector<Bytes>& addresses, const Process::Say& say) {
+void close_beside(Rank rank, Transport& transport, const std::vector<Address>& addresses, const Process::Say& say) {
   Witness witness;
   EXPECT_TRUE(transport.connect(addresses, witness));
   const Bytes header(48), bytes(8 << 20);
@@ -238,7 +249,7 @@ void close_beside(Rank rank, Transport& transport, const std::vector<Bytes>& add
 }
 
 TEST_P(UcxProcesses, ClosingBesideAKilledPeerEndsByItsDeadline) {
-  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(GetParam(), [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     close_beside(rank, *transport, addresses, say);
   });
   ASSERT_EQ(pair[1].line(), "silent");
@@ -248,7 +259,7 @@ TEST_P(UcxProcesses, ClosingBesideAKilledPeerEndsByItsDeadline) {
 }
 
 TEST_P(UcxProcesses, ClosingBesideAStoppedPeerEndsByItsDeadlineAndNamesThePeer) {
-  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(GetParam(), [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     close_beside(rank, *transport, addresses, say);
   });
   ASSERT_EQ(pair[1].line(), "silent");
@@ -259,7 +270,7 @@ TEST_P(UcxProcesses, ClosingBesideAStoppedPeerEndsByItsDeadlineAndNamesThePeer) 
 }
 
 TEST_P(UcxProcesses, WhatWasSentBeforeAnEarlyCloseArrivesAndThePeerHasNotFailed) {
-  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(GetParam(), [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     Witness witness;
     constexpr std::size_t messages = 2000;
     EXPECT_TRUE(transport->connect(addresses, witness));
@@ -287,7 +298,7 @@ TEST_P(UcxProcesses, WhatWasSentBeforeAnEarlyCloseArrivesAndThePeerHasNotFailed)
 }
 
 TEST(Ucx, AKilledPeerOverTcpIsReportedAndEndsWhatWasPending) {
-  Pair pair(tcp, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+  Pair pair(over_tcp, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
     Witness witness;
     EXPECT_TRUE(transport->connect(addresses, witness));
     const Bytes bytes(1 << 20);
@@ -310,6 +321,124 @@ TEST(Ucx, AKilledPeerOverTcpIsReportedAndEndsWhatWasPending) {
   pair[1].signal(SIGKILL);
   EXPECT_EQ(pair[0].line(60s), "well");
   EXPECT_EQ(pair[0].wait(), 0);
+}
+
+/// Sends a descriptor of these bytes and waits until the peer shows that it reads them in place. Descriptors before
+/// that are ended.
+void send_until_mapped(Transport& sender, Transport& receiver, Witness& at_receiver, std::span<const std::byte> bytes,
+                       Token token) {
+  const auto end = Steady::now() + patience;
+  for (bool is_mapped = false; !is_mapped && Steady::now() < end;) {
+    is_mapped = sender.is_mapped_by(1, bytes);
+    sender.send(1, {}, bytes, Delivery::Descriptor, token);
+    while (at_receiver.descriptors.empty() && Steady::now() < end) {
+      sender.progress();
+      receiver.progress();
+    }
+    ASSERT_FALSE(at_receiver.descriptors.empty());
+    EXPECT_EQ(at_receiver.descriptors[0].data != nullptr, is_mapped);
+    if (is_mapped) return;
+    receiver.discard(at_receiver.descriptors[0]);
+    at_receiver.descriptors.clear();
+  }
+  FAIL() << "the peer has not mapped the memory";
+}
+
+/// Two transports of this process that are connected.
+struct Two {
+  explicit Two(std::vector<std::unique_ptr<Transport>> made) : transports(std::move(made)) {
+    const std::vector<Address> addresses = {transports[0]->address(), transports[1]->address()};
+    for (std::size_t rank : {0, 1}) EXPECT_TRUE(transports[rank]->connect(addresses, witness[rank]));
+  }
+  void progress() {
+    for (const auto& transport : transports) transport->progress();
+  }
+
+  Witness witness[2];
+  std::vector<std::unique_ptr<Transport>> transports;
+};
+
+TEST(Ucx, BytesThatAreMappedAreReadWhereTheyLieAndStayUntilTheyAreReleased) {
+  Two two(make_ranks(shared_memory, 2, 7));
+  const Bytes bytes = pattern(100'000, 1);
+  int token = 0;
+  send_until_mapped(*two.transports[0], *two.transports[1], two.witness[1], bytes, &token);
+  const Descriptor shown = two.witness[1].descriptors.at(0);
+  ASSERT_NE(shown.data, nullptr);
+  EXPECT_NE(shown.data, bytes.data()) << "it is another mapping";
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), shown.data, shown.data + shown.bytes));
+  const std::size_t before = two.witness[0].ended.size();
+  for (int round = 0; round < 1000; ++round) two.progress();
+  EXPECT_EQ(two.witness[0].ended.size(), before) << "the send has ended before its bytes were released";
+  const std::uint64_t received = two.transports[1]->counters(0).payload_received;
+  two.transports[1]->release(shown);
+  EXPECT_EQ(two.transports[1]->counters(0).payload_received, received + bytes.size());
+  const auto end = Steady::now() + patience;
+  while (two.witness[0].ended.size() == before && Steady::now() < end) two.progress();
+  ASSERT_EQ(two.witness[0].ended.size(), before + 1);
+  EXPECT_TRUE(two.witness[0].ended.back());
+}
+
+TEST(Ucx, MemoryIsNotMappedByAnotherHostOrIfItIsOrdinary) {
+  std::vector<std::unique_ptr<Transport>> transports = make_ranks(shared_memory, 1, 7);
+  transports.push_back(std::move(make_ranks(shared_memory, 1, 8).front()));
+  Two apart(std::move(transports));
+  Two together(make_ranks(shared_memory, 2, 7));
+  const Bytes mappable(1000);
+  const std::vector<std::byte> ordinary(1000);
+  int token = 0;
+  apart.transports[0]->send(1, {}, mappable, Delivery::Descriptor, &token);
+  together.transports[0]->send(1, {}, ordinary, Delivery::Descriptor, &token);
+  for (int round = 0; round < 1000; ++round) {
+    EXPECT_FALSE(apart.transports[0]->is_mapped_by(1, mappable));
+    EXPECT_FALSE(together.transports[0]->is_mapped_by(1, ordinary));
+    apart.progress();
+    together.progress();
+  }
+}
+
+TEST(Ucx, AMappedSendEndsWithAnErrorIfItsReceiverIsKilledAndWellIfItCloses) {
+  for (const bool is_killed : {true, false}) {
+    Pair pair(mapped_over_tcp, [is_killed](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+      Witness witness;
+      EXPECT_TRUE(transport->connect(addresses, witness));
+      const Bytes bytes(1 << 20);
+      int token = 0;
+      const auto is_mapped = [&] { return transport->is_mapped_by(1, bytes); };
+      if (rank == 1) {
+        EXPECT_TRUE(progress_until(*transport, [&] { return witness.descriptors.size() == 1; }));
+        EXPECT_NE(witness.descriptors[0].data, nullptr);
+        say("silent");
+        while (is_killed) ::pause();
+        const Status closed = transport->close(10s);
+        EXPECT_TRUE(closed) << closed.to_string();
+        return say(testing::Test::HasFailure() ? "failed" : "well");
+      }
+      EXPECT_TRUE(progress_until(*transport, is_mapped));
+      EXPECT_EQ(transport->send(1, {}, bytes, Delivery::Descriptor, &token), Started::Pending);
+      EXPECT_TRUE(progress_until(*transport, [&] { return witness.ended.size() == 1; }));
+      EXPECT_EQ(witness.ended.at(0).code(), is_killed ? Code::PeerFailed : Code::Ok);
+      static_cast<void>(transport->close(2s));
+      say(testing::Test::HasFailure() ? "failed" : "well");
+    });
+    ASSERT_EQ(pair[1].line(), "silent");
+    if (is_killed) pair[1].signal(SIGKILL);
+    EXPECT_EQ(pair[0].line(60s), "well") << (is_killed ? "killed" : "closed");
+    EXPECT_EQ(pair[0].wait(), 0);
+  }
+}
+
+TEST(Ucx, PeersCountAsReachingWhatIsAbandonedInMemoryThatTheyHaveMapped) {
+  Process alone([](const Process::Say& say) {
+    Two two(make_ranks(shared_memory, 2, 7));
+    const Bytes bytes(1 << 20);
+    int token = 0;
+    send_until_mapped(*two.transports[0], *two.transports[1], two.witness[1], bytes, &token);
+    EXPECT_EQ(two.transports[0]->abandon(), Access::Peers);
+    EXPECT_EQ(two.transports[1]->abandon(), Access::Nobody);
+    say(testing::Test::HasFailure() ? "failed" : "well");
+  });
+  EXPECT_EQ(alone.line(60s), "well");
 }
 
 // A rank that fails before connect() ends its transport. Peers that came further have sent it messages.
@@ -340,16 +469,16 @@ TEST(Ucx, AddressesWithoutItsOwnAreRefused) {
 }
 
 TEST(Ucx, TheEagerLimitFitsTheSegmentOfTheDevicesInUse) {
-  const std::size_t over_tcp = make_ranks(tcp, 1)[0]->eager_limit();
+  const std::size_t limit_over_tcp = make_ranks(tcp, 1)[0]->eager_limit();
   const std::size_t over_both = make_ranks("tcp,posix,sysv,self", 1)[0]->eager_limit();
-  EXPECT_LT(over_tcp, UcxOptions().tcp_segment);
+  EXPECT_LT(limit_over_tcp, UcxOptions().tcp_segment);
   EXPECT_LT(over_both, UcxOptions().shared_memory_segment);
-  EXPECT_GT(over_tcp, UcxOptions().tcp_segment * 9 / 10);
+  EXPECT_GT(limit_over_tcp, UcxOptions().tcp_segment * 9 / 10);
   EXPECT_GT(over_both, UcxOptions().shared_memory_segment * 9 / 10);
 }
 
 TEST(Ucx, VariablesThatAreSetAlreadyStayAsTheyAre) {
-  Pair pair(shared_memory, [](Rank, auto, auto, const Process::Say& say) {
+  Pair pair(over_shared_memory, [](Rank, auto, auto, const Process::Say& say) {
     ::setenv("UCX_POSIX_SEG_SIZE", "8256", 1);
     const std::size_t limit = make_ranks(shared_memory, 1)[0]->eager_limit();
     say(std::getenv("UCX_POSIX_SEG_SIZE") == std::string("8256") && limit < 8256 ? "kept" : "overwritten");

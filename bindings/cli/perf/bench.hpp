@@ -10,6 +10,7 @@
 #include "bindings/cli/perf/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "kernels/device.hpp"
+#include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/memory.hpp"
 
 namespace lacuna::cli {
@@ -57,7 +58,10 @@ struct Bench {
   Background* background = nullptr;
 
   /// The memory of the buffers.
-  MemorySpace& space() const { return device ? device->memory() : host_memory(); }
+  MemorySpace& space() const {
+    if (device) return device->memory();
+    return options.mapped ? MappableHeap::of_process() : host_memory();
+  }
   Memory memory() const;
   /// Returns a copy of this call's output, for the host.
   std::vector<std::byte> output_of(const Call& now) const;

@@ -69,6 +69,8 @@ void add_perf(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_name(*command, "--device", options->device, {{"host", MemoryKind::Host}, {"cuda", MemoryKind::Cuda}},
            "memory of the buffers");
+  add_name(*command, "--memory", options->mapped, {{"malloc", false}, {"mapped", true}},
+           "memory of buffers of the host");
   add_root(*command, *options);
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas; see `lacuna list`")
       ->type_name("ALGORITHM")

@@ -18,6 +18,7 @@ Json config_of(const PerfOptions& options) {
                {"beside_bytes", options.beside},
                {"method", options.method.text()},
                {"device", to_string(options.device)},
+               {"memory", options.mapped ? "mapped" : "malloc"},
                {"check", options.check}};
   if (!options.messages && has_root(options.collective)) json["root"] = options.root;
   if (!options.densities.empty()) json["pattern"] = options.pattern.text;

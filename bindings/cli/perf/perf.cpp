@@ -256,6 +256,7 @@ int perf(const PerfOptions& options) {
   if (Status warm = warm_connections(*communicator); !warm) return fail(warm);
   if (reports) {
     if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
+    if (options.mapped && !*device) fmt::print("# buffers in memory that the ranks of a host map\n");
     fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   }
   const auto rows = measure_all(options, *communicator, *device, config->chunk);

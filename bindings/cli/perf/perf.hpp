@@ -34,6 +34,7 @@ struct PerfOptions {
   std::vector<double> densities{};       ///< --density: shares of the elements that are not zero; empty: seven eighths
   PatternOptions pattern{};              ///< --pattern: where these elements lie; its density does not count
   MemoryKind device = MemoryKind::Host;  ///< --device: where the buffers lie, Host or Cuda
+  bool mapped = false;                   ///< --memory: the buffers of the host lie in memory that other ranks can map
   std::string json_path;                 ///< -J
 
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }

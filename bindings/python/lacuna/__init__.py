@@ -30,6 +30,7 @@ from lacuna._lacuna import (Communicator, Entries, Method, Reduction, Report, Re
                             make_unique_id, test_any, wait_all, wait_any)
 from lacuna._command import get_command
 from lacuna._grids import Neighbour, balanced_grid, grid_neighbours
+from lacuna._memory import allocate, empty
 from lacuna._lists import algorithms, collectives, dtypes, get_include, get_library, info, methods
 from lacuna import _calls, _states
 from lacuna._methods import *  # a function for each method
@@ -43,7 +44,7 @@ atexit.register(_lacuna.leave)
 __all__ = [
     "Busy", "Communicator", "Entries", "Error", "IO", "Internal", "InvalidArgument", "Method", "Mismatch", "Neighbour",
     "PeerFailed", "Poisoned", "Reduction", "Report", "Request", "Sampler", "State", "TimedOut", "Transport", "UniqueId",
-    "Unsupported", "algorithms", "balanced_grid", "collectives", "dtypes", "get_command", "get_include", "get_library",
+    "Unsupported", "algorithms", "allocate", "balanced_grid", "collectives", "dtypes", "empty", "get_command", "get_include", "get_library",
     "grid_neighbours", "info", "init", "make_unique_id", "methods", "test_any", "version", "wait_all", "wait_any",
     *_names_of_methods
 ]

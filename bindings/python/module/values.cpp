@@ -51,6 +51,18 @@ void bind_sampler(nb::module_& module) {
 void bind_values(nb::module_& module) {
   bind_sampler(module);
 
+  module.def(
+      "allocate",
+      [](std::size_t bytes) {
+        void* memory = nullptr;
+        check(lacuna_alloc(bytes, &memory));
+        return reinterpret_cast<std::uintptr_t>(memory);
+      },
+      nb::arg("bytes"), "Take memory that other ranks of this host can map, and return its address.");
+  module.def(
+      "free", [](std::uintptr_t address) { lacuna_free(reinterpret_cast<void*>(address)); }, nb::arg("address"),
+      "Give back what allocate() has returned.");
+
   nb::class_<Entries>(module, "Entries",
                       "A list of entries in place of all elements, for calls whose method takes entries.\n\n"
                       "Parameters\n----------\n"

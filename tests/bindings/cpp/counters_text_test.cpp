@@ -131,6 +131,7 @@ JobCounters example() {
   all.waiting_messages = 3;
   all.duplicate_fragments = 14;
   all.descriptor_messages = 9;
+  all.mapped_messages = 12;
   all.staged_bytes = 15;
   all.stalls = 10;
   all.peers.resize(3);
@@ -178,6 +179,7 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_waiting_messages", {"rank=1"}), 3);
   EXPECT_EQ(read.value("lacuna_duplicate_fragments_total", {"rank=1"}), 14);
   EXPECT_EQ(read.value("lacuna_descriptor_messages_total", {"rank=1"}), 9);
+  EXPECT_EQ(read.value("lacuna_mapped_messages_total", {"rank=1"}), 12);
   EXPECT_EQ(read.value("lacuna_staged_bytes_total", {"rank=1"}), 15);
   EXPECT_EQ(read.value("lacuna_stalls_total", {"rank=1"}), 10);
   const Labels calls = {"rank=1", "communicator=0000000000000abc", "call=allreduce"};
@@ -274,6 +276,7 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("waiting_messages"), 3);
   EXPECT_EQ(json.at("duplicate_fragments"), 14);
   EXPECT_EQ(json.at("descriptor_messages"), 9);
+  EXPECT_EQ(json.at("mapped_messages"), 12);
   EXPECT_EQ(json.at("staged_bytes"), 15);
   EXPECT_EQ(json.at("stalls"), 10);
 }

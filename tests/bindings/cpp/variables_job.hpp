@@ -117,6 +117,32 @@ inline void watch_timeout() {
   EXPECT_NE(said[0].find("1500 ms"), std::string::npos) << said[0];
 }
 
+/// Says how messages of 1000 bytes travel between two ranks of one host whose buffers lie in mappable memory.
+inline std::string way_of_messages(const Environment& environment) {
+  const auto said = said_by_job(2, {environment, environment}, [](Communicator& world) {
+    std::pmr::vector<std::uint8_t> data(1000, &mappable_memory());
+    for (int round = 0; round < 100; ++round) {
+      const std::span<std::uint8_t> all(data);
+      const Status status =
+          world.rank() == 0 ? world.send<std::uint8_t>(all, 1) : world.receive<std::uint8_t>(all, 0).status();
+      EXPECT_TRUE(status && world.call(barrier()));
+    }
+    return std::string(world.job_counters().mapped_messages > 0 ? "mapped" : "copied");
+  });
+  EXPECT_EQ(said.at(1), "copied") << "it sends nothing so long";
+  return said.at(0);
+}
+
+inline void mapped() {
+  EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1000"}}), "mapped");
+  EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1001"}}), "copied");
+}
+
+inline void mappable() {
+  EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1"}, {"LACUNA_MAPPABLE", "1M"}}), "mapped");
+  EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1"}, {"LACUNA_MAPPABLE", "0"}}), "copied");
+}
+
 /// Does a call end that its rank only looks at? Neither rank leaves before the other one knows, because a rank that
 /// leaves is helped. No rank begins while the other one still makes progress in the first barrier.
 inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within) {

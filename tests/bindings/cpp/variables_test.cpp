@@ -286,6 +286,8 @@ const std::map<std::string_view, void (*)()> rows = {
     {"LACUNA_WINDOW", window},
     {"LACUNA_CREDITS", credits},
     {"LACUNA_EAGER", eager},
+    {"LACUNA_MAPPED", mapped},
+    {"LACUNA_MAPPABLE", mappable},
     {"LACUNA_PARTS_IN_FLIGHT", parts_in_flight},
     {"LACUNA_SLOTS", slots},
     {"LACUNA_MAX_RUNS", max_runs},

@@ -46,7 +46,8 @@ struct Shape {
 class MemorySpaces : public testing::TestWithParam<Shape> {
  protected:
   MemorySpaces() {
-    RanksOptions options{.network = {.seed = 3, .eager_limit = 256}, .executor = quick_executor()};
+    RanksOptions options{.network = {.seed = 3, .reads_in_place = false, .eager_limit = 256},
+                         .executor = quick_executor()};
     options.executor.memory = spaces_;
     options.executor.compute = []() -> std::unique_ptr<runtime::Compute> { return std::make_unique<VisitedCompute>(); };
     options.executor.eager_bytes = GetParam().eager_bytes;

@@ -11,10 +11,11 @@ Importing it also makes the backend "lacuna" known to torch.distributed.
 from .communicators import communicator
 from .fsdp import AllGather, ReduceScatter
 from .hook import Hook, allreduce_hook
+from .memory import empty
 from .process_group import Options, build, register
 from .sharded_hook import ShardedHook
 
 register()
 
 __all__ = ["AllGather", "Hook", "Options", "ReduceScatter", "ShardedHook", "allreduce_hook", "build", "communicator",
-           "register"]
+           "empty", "register"]

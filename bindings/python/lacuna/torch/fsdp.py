@@ -10,6 +10,7 @@ import torch.distributed as dist
 import lacuna
 
 from .communicators import communicator as communicator_of
+from .memory import empty
 from .rules import Rule, rules_of
 
 
@@ -99,7 +100,7 @@ class ReduceScatter(_Comm):
 
     def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         """Return memory for the input or the output."""
-        return torch.empty(*size, dtype=dtype, device=device)
+        return empty(*size, dtype=dtype, device=device)
 
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: dist.ProcessGroup,
                  op: dist.ReduceOp, async_op: bool = False) -> dist.Work | None:
@@ -131,10 +132,10 @@ class AllGather(_Comm):
     def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         """Return memory for the output. If the call leaves out shards, it holds their older copies."""
         if self.rule.method is None:
-            return torch.empty(*size, dtype=dtype, device=device)
+            return empty(*size, dtype=dtype, device=device)
         elements = torch.Size(size).numel()
         if (elements, dtype) not in self._memory:
-            self._memory[elements, dtype] = torch.empty(elements, dtype=dtype, device=device)
+            self._memory[elements, dtype] = empty(elements, dtype=dtype, device=device)
         return self._memory[elements, dtype].view(*size)
 
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: dist.ProcessGroup,
