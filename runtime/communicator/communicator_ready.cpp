@@ -122,7 +122,7 @@ Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
   const std::size_t arrays = state ? state->arrays.size() : 0;
   Status status;
   try {
-    if (!plan(run)) status = make_ready(run, lock);
+    if (!run.laid_out && !plan(run)) status = make_ready(run, lock);
     if (status) status = may_announce(run);
     if (status) launch(run);
   } catch (const std::bad_alloc&) {

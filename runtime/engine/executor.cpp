@@ -11,6 +11,16 @@
 #include "runtime/engine/client.hpp"
 
 namespace lacuna::runtime {
+namespace {
+
+/// Is this part, which has ended, the same in the next start of its run? It is if it is the only one, uses no memory
+/// but the caller's, and nothing about it is drawn.
+bool may_stay_laid_out(const CollectiveRun& run, const ActivePart& part) {
+  const bool only_callers_memory = part.graph->tables().buffers.size() == 2;
+  return run.prepared && run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory;
+}
+
+}  // namespace
 
 void Executor::prepare(Run& run) {
   try {
@@ -33,6 +43,12 @@ void Executor::prepare(Run& run) {
 void Executor::make_first_parts(CollectiveRun& run) {
   std::size_t roots = 0;
   try {
+    if (run.laid_out) {
+      ActivePart& part = add_part(run);
+      renew(part);
+      run.next_part = 1;
+      roots = part.graph->roots().size();
+    }
     run.in_flight = parts_in_flight(run.plan);
     while (has_next_part(run)) roots += make_part(run).graph->roots().size();
   } catch (const std::bad_alloc&) {
@@ -83,13 +99,18 @@ ActivePart& Executor::add_part(Run& run) {
   return part;
 }
 
-/// Makes what a part needs before its first step starts. Its graph and its share of the data must be set.
-void Executor::lay_out_part(ActivePart& part) {
+/// Sets a part to the state in which none of its steps has started.
+void Executor::renew(ActivePart& part) {
   const Graph& graph = *part.graph;
   part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
   part.states.assign(graph.steps().size(), {});
   part.remaining = static_cast<std::uint32_t>(graph.steps().size());
   part.values.assign(graph.tables().values.size(), 0);
+}
+
+/// Makes what a part needs before its first step starts. Its graph and its share of the data must be set.
+void Executor::lay_out_part(ActivePart& part) {
+  renew(part);
   lay_out(part, memory_);
 }
 
@@ -201,6 +222,7 @@ void Executor::finish_part(ActivePart& part) {
   CollectiveRun& run = collective_of(part);
   if (run.plan.reports) run.communicator->report(part);
   if (!run.chains.empty() && follow(part)) return;
+  run.laid_out = may_stay_laid_out(run, part);
   run.lay_aside(part);
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
   while (has_next_part(run)) start_part(make_part(run));
@@ -282,7 +304,7 @@ void Executor::recycle(Run& run) {
     return messages_.give_back(&as_message(run));
   }
   CollectiveRun& call = as_collective(run);
-  call.prepared = false;
+  call.prepared = call.laid_out = false;
   call.method = nullptr;
   call.call.options.method = {};
   call.call.options.state = nullptr;

@@ -193,6 +193,7 @@ class Executor : public Watched, private Receiver {
   ActivePart& add_part(Run& run);
   ActivePart& make_part(CollectiveRun& run);
   void make_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
+  static void renew(ActivePart& part);
   void lay_out_part(ActivePart& part);
   void start_part(ActivePart& part);
   void start_steps(ActivePart& part);

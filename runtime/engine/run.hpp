@@ -102,6 +102,7 @@ struct CollectiveRun : Run {
   std::vector<std::size_t> tables;
   bool in_place = false;
   bool prepared = false;  ///< may be started again after its end
+  bool laid_out = false;  ///< its next start takes the plan and the part that its last one has left
 
   Plan plan;
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain

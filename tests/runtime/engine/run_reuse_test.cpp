@@ -84,5 +84,47 @@ TEST(RunReuse, WhatIsStartedAfterItsPredecessorHasEndedHasNothingOfWhatThatWasAs
   }
 }
 
+int orders = 0;  ///< how often ranks were ordered for a call
+
+Order counted_order(const Binding& binding, std::uint32_t) {
+  ++orders;
+  return {binding.hosts.size(), 0};
+}
+
+/// Starts a prepared call five times on two ranks, and returns how many of its parts were planned after the first time.
+int parts_planned_again(std::size_t count, Algorithm algorithm) {
+  algorithm.order = counted_order;
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.chunk_bytes = 1 << 10;
+  Ranks ranks(2, options);
+  std::vector<float> in[2], out[2];
+  runtime::Run* runs[2];
+  for (Rank rank : {0, 1}) {
+    in[rank].resize(count);
+    out[rank].resize(count);
+    runs[rank] = *ranks.communicator(rank).prepare(allreduce_call(in[rank], out[rank]), algorithm);
+  }
+  for (int start = 1; start <= 5; ++start) {
+    if (start == 2) orders = 0;
+    for (Rank rank : {0, 1}) {
+      in[rank].assign(count, static_cast<float>(start + rank));
+      out[rank].assign(count, 0);
+    }
+    for (Rank rank : {0, 1}) EXPECT_TRUE(ranks.communicator(rank).start(*runs[rank]));
+    EXPECT_TRUE(ranks.sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
+    for (Rank rank : {0, 1}) EXPECT_EQ(out[rank], std::vector<float>(count, static_cast<float>(2 * start + 1)));
+  }
+  for (Rank rank : {0, 1}) ranks.communicator(rank).release(*runs[rank]);
+  return orders / 2;
+}
+
+TEST(RunReuse, APreparedCallOfOnePartIsPlannedAtItsFirstStartOnly) {
+  Call call = {.collective = Collective::Allreduce};
+  call.options.algorithm = "ring";
+  const Algorithm& known = **select_algorithm(call, Hosts(2));
+  EXPECT_EQ(parts_planned_again(10, known), 0);
+  EXPECT_EQ(parts_planned_again(2000, known), 4 * 2);
+}
+
 }  // namespace
 }  // namespace lacuna::test
