@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -173,6 +174,12 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
   run.in_place = is_in_place(run.call, rank());
+  run.past_caches = bytes_of_buffers(run) >= executor_.options().cache_bytes;
+}
+
+std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {
+  const std::size_t in = input_length(run.call, size()), out = output_length(run.call, size());
+  return (run.in_place ? std::max(in, out) : in + out) * size_of(run.call.dtype);
 }
 
 void Communicator::reset(Run& run) {

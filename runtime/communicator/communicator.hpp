@@ -167,6 +167,7 @@ class Communicator : public Client {
   /// How many aggregators take part in the call, or why it can't start without them.
   Result<Rank> aggregators_for(const Call& call, const Algorithm& algorithm) const;
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
+  std::size_t bytes_of_buffers(const CollectiveRun& run) const;
 
   // How a run starts (communicator_ready.cpp)
   CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);

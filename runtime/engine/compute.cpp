@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "kernels/copy_past_caches.hpp"
+
 namespace lacuna::runtime {
 namespace {
 
@@ -94,7 +96,7 @@ std::size_t Work::bytes() const {
 }
 
 void carry_out(const kernels::Backend& backend, const Computation& computation) {
-  const auto& [kind, scale, to, from, local, own] = computation;
+  const auto& [kind, scale, to, from, local, own, past_caches] = computation;
   switch (kind) {
     case StepKind::Clear:
       return backend.clear({to.dtype, to.data, to.count});
@@ -104,6 +106,9 @@ void carry_out(const kernels::Backend& backend, const Computation& computation) 
     case StepKind::ReceiveReduce:
       if (local.reduction == Reduction::Own) return reduce_by_program(own, to, local.data, from.data);
       return backend.reduce(local.reduction, scale, {to.dtype, to.data, to.count}, local.data, from.data);
+    case StepKind::Receive:
+      if (past_caches) return kernels::copy_past_caches(to.data, from.data, to.bytes());
+      [[fallthrough]];
     default:  // in a call with tables, the copy of the own block is as long as the shorter side
       return backend.copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
   }

@@ -37,11 +37,12 @@ struct Holder {
 /// What a step that is no kernel computes: a copy, a reduction, a clear, or the end of a receive.
 struct Computation {
   StepKind kind = StepKind::Copy;
-  Scale scale{};       ///< of a copy, and of a receive that reduces
-  Extent to{};         ///< what is written
-  Extent from{};       ///< what is read; a receive reads the bytes that have come
-  Extent local{};      ///< of a receive that reduces: this rank's own term
-  OwnReduction own{};  ///< of the reduction Own: what the program computes
+  Scale scale{};             ///< of a copy, and of a receive that reduces
+  Extent to{};               ///< what is written
+  Extent from{};             ///< what is read; a receive reads the bytes that have come
+  Extent local{};            ///< of a receive that reduces: this rank's own term
+  OwnReduction own{};        ///< of the reduction Own: what the program computes
+  bool past_caches = false;  ///< of a receive that copies: its call's data are larger than the caches
 
   std::size_t bytes() const { return to.bytes() + from.bytes() + local.bytes(); }
 };

@@ -33,6 +33,7 @@ ActivePart& Executor::make_message_part(MessageRun& run) {
   part.plan = &whole_message;
   part.offset = 0;
   part.count = run.call.count;
+  run.past_caches = run.call.count >= options_.cache_bytes;
   lay_out_part(part);
   return part;
 }

@@ -89,6 +89,7 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
     const Extent from = {const_cast<std::byte*>(bytes.data()), bytes.size(), Dtype::U8, Reduction::Sum,
                          there};  // it is only read
     Computation what{.kind = step.kind, .to = {to, bytes.size(), Dtype::U8, Reduction::Sum, memory}, .from = from};
+    what.past_caches = part.run->past_caches && memory == MemoryKind::Host;
     if (step.kind == StepKind::ReceiveReduce) {
       what.local = resolve(part, step.from);
       what.local.data += offset;

@@ -47,6 +47,7 @@ struct Run {
   std::uint32_t traced = 0;                                  ///< its number in the trace
   kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
   Status status;
+  bool past_caches = false;  ///< its data are larger than the caches, so that what is copied to them bypasses these
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more
   bool expiry_reported = false;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/backend.hpp"
+#include "kernels/copy_past_caches.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/job/aggregator.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -43,6 +44,7 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, const k
           .credit_bytes = config.credits,
           .eager_bytes = config.eager,
           .mapped_bytes = config.mapped,
+          .cache_bytes = kernels::largest_cache(),
           .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
           .slots = static_cast<std::uint32_t>(config.slots),
           .max_runs = static_cast<std::uint32_t>(config.max_runs),

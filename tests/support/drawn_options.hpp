@@ -31,6 +31,7 @@ inline RanksOptions drawn_options(std::uint64_t seed) {
   options.executor.eager_bytes = random() % 3 ? 1 << 20 : 0;
   options.executor.parts_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
   if (random() % 2) options.executor.compute = delayed_compute;
+  options.executor.cache_bytes = random() % 2 ? 1 : SIZE_MAX;
   return options;
 }
 
