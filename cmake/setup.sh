@@ -47,8 +47,11 @@ tests | slurmd | command slurmd
 tests | slurm-client | command srun
 tests | munge | command munged
 benchmarks | ucx-utils | command ucx_perftest
-benchmarks | openmpi-bin | command mpirun
-benchmarks | libopenmpi-dev | command mpicxx
+benchmarks | openmpi-bin | command mpirun.openmpi
+benchmarks | libopenmpi-dev | command mpicxx.openmpi
+benchmarks | mpich | command mpirun.mpich
+benchmarks | libmpich-dev | command mpicxx.mpich
+benchmarks | libgloo-dev | header gloo/allreduce.h
 benchmarks | python3-matplotlib | module matplotlib
 benchmarks | python3-h5py | module h5py
 benchmarks | bible-kjv | command bible

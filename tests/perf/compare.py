@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures lacuna beside Open MPI, UCX's own test and bare programs on two ranks of this machine; prints Markdown.
+"""Measures lacuna beside Open MPI, MPICH, Gloo, UCX's own test and bare programs on this machine; prints Markdown.
 
 Everything runs in turn, several rounds of it, so that a busy or moved machine shows in all columns alike. Each figure is
-the median of the rounds, with the least and the greatest. Nothing is asserted.
+the median of the rounds, with the least and the greatest. A peer that is not installed is left out. Nothing is asserted.
 
-  tests/perf/compare.py BUILD [--rounds N] [--quick]
+  tests/perf/compare.py BUILD [--rounds N] [--ranks 2,4] [--quick]
 """
 import argparse
+import json
 import os
 import platform
 import re
@@ -14,17 +15,21 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-SMALL = {8: 20000, 1024: 20000}  # bytes: iterations of one round
-LARGE = {1 << 20: 200, 16 << 20: 20, 64 << 20: 10}
+KIB, MIB = 1 << 10, 1 << 20
+# bytes: iterations of one round of a peer. lacuna measures until its times are stable.
+SIZES = {8: 20000, 64: 20000, KIB: 20000, 4 * KIB: 10000, 32 * KIB: 5000, 256 * KIB: 500, MIB: 200, 16 * MIB: 20,
+         64 * MIB: 8}
 PORT = 13399
-LIMIT = 60  # seconds for any one program
-MPI_FLAGS = {
-    "shared memory": ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
-    "loopback TCP": ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
+LIMIT = 120  # seconds for any one program
+MEMORY, TCP = "shared memory", "loopback TCP"
+OPEN_MPI_FLAGS = {
+    MEMORY: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
+    TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
 }
-UCX_TLS = {"shared memory": None, "loopback TCP": "tcp,self"}
+UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self"}}
 
 
 def output_of(command, environment=None):
@@ -38,48 +43,58 @@ def output_of(command, environment=None):
 
 
 class Bench:
-    """Runs one program once and returns milliseconds per operation by size."""
+    """Runs one program for all sizes, and returns microseconds per operation by size: out of place, and in place."""
 
-    def __init__(self, build):
-        self.lacuna = os.path.join(build, "bin", "lacuna")
-        self.bare = os.path.join(build, "bin", "bare_allreduce")
-        self.mpi = os.path.join(build, "bin", "mpi_allreduce")
+    def __init__(self, build, sizes, quick):
+        self.programs = os.path.join(build, "bin")
+        self.sizes = sizes
+        self.quick = quick
 
-    def run_lacuna(self, sizes, network, algorithm):
-        environment = {"UCX_TLS": UCX_TLS[network]} if UCX_TLS[network] else {}
+    def program(self, name):
+        return os.path.join(self.programs, name)
+
+    def run_lacuna(self, ranks, network, memory):
+        lacuna = self.program("lacuna")
         result = {}
-        for size, iterations in sizes.items():
-            text = output_of([self.lacuna, "launch", "-n", "2", "--", self.lacuna, "perf", "allreduce", "-b", str(size),
-                              "-e", str(size), "-n", str(iterations), "-w", str(max(iterations // 10, 2)), "-c", "0",
-                              "--algorithm", algorithm], environment)
-            row = re.search(rf"\]\s+{size}\s+\d+\s+f32\s+sum\s+{algorithm}\s+([\d.]+)(ms|s|)\s", text or "")
-            if row:
-                result[size] = float(row[1]) * {"": 1e-3, "ms": 1, "s": 1e3}[row[2]]
+        for size in self.sizes:
+            with tempfile.NamedTemporaryFile(suffix=".json") as file:
+                command = [lacuna, "launch", "-n", str(ranks), "--", lacuna, "perf", "allreduce", "-b", str(size), "-e",
+                           str(size), "-c", "0", "--memory", memory, "-J", file.name]
+                if output_of(command + (["-n", "3"] if self.quick else []), UCX_TLS[network]) is None:
+                    continue
+                row = json.load(file)["rows"][0]
+            result[size] = (row["out_of_place"]["time_us"], row["in_place"]["time_us"])
         return result
 
-    def run_mpi(self, sizes, network):
+    def run_open_mpi(self, ranks, network):
+        return self.run_lines(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *OPEN_MPI_FLAGS[network], "-n",
+                               str(ranks), self.program("open_mpi_allreduce")])
+
+    def run_mpich(self, ranks):
+        return self.run_lines(["mpirun.mpich", "-n", str(ranks), self.program("mpich_allreduce")])
+
+    def run_gloo(self, ranks):
+        return self.run_lines([self.program("gloo_allreduce"), str(ranks)])
+
+    def run_bare(self, way):
+        return self.run_lines([self.program("bare_allreduce"), way])
+
+    def run_lines(self, command):
+        """Of a program that gets iterations and bytes, and prints a line of bytes and milliseconds."""
         result = {}
-        for size, iterations in sizes.items():
-            result |= self.lines(["mpirun", "--allow-run-as-root", "--oversubscribe", *MPI_FLAGS[network], "-n", "2",
-                                  self.mpi, str(iterations), str(size)])
+        for size, iterations in self.sizes.items():
+            text = output_of([*command, str(iterations), str(size)]) or ""
+            line = re.search(r"^(\d+) ([\d.]+)(?: ([\d.]+))?$", text, re.M)
+            if line:
+                result[size] = (1e3 * float(line[2]), 1e3 * float(line[3]) if line[3] else None)
         return result
 
-    def run_bare(self, sizes, way):
-        result = {}
-        for size, iterations in sizes.items():
-            result |= self.lines([self.bare, way, str(iterations), str(size)])
-        return result
-
-    @staticmethod
-    def lines(command):
-        text = output_of(command) or ""
-        return {int(size): float(time) for size, time in re.findall(r"^(\d+) ([\d.]+)$", text, re.M)}
-
-    @staticmethod
-    def run_ucx(sizes):
+    def run_ucx(self):
         """Half a round trip of an active message: a recursive doubling of two ranks is one exchange."""
         result = {}
-        for size, iterations in sizes.items():
+        for size, iterations in self.sizes.items():
+            if size > 4 * KIB:
+                break
             command = ["ucx_perftest", "-t", "ucp_am_lat", "-s", str(size), "-n", str(iterations), "-w", "2000",
                        "-p", str(PORT)]
             try:
@@ -89,7 +104,7 @@ class Bench:
             time.sleep(0.5)
             final = re.search(r"Final:\s+\d+\s+[\d.]+\s+([\d.]+)", output_of(command + ["localhost"]) or "")
             if final:
-                result[size] = float(final[1]) / 1e3
+                result[size] = (float(final[1]), None)
             try:
                 server.wait(5)
             except subprocess.TimeoutExpired:
@@ -97,43 +112,67 @@ class Bench:
                 server.wait()
         return result
 
+    def columns(self, ranks, network):
+        """The first column is lacuna with ordinary memory."""
+        columns = {"lacuna": lambda: self.run_lacuna(ranks, network, "malloc")}
+        if network == MEMORY:
+            columns["lacuna, mapped"] = lambda: self.run_lacuna(ranks, network, "mapped")
+        if shutil.which(self.program("open_mpi_allreduce")):
+            columns["Open MPI"] = lambda: self.run_open_mpi(ranks, network)
+        if network == MEMORY and shutil.which(self.program("mpich_allreduce")):
+            columns["MPICH"] = lambda: self.run_mpich(ranks)
+        if network == TCP and shutil.which(self.program("gloo_allreduce")):
+            columns["Gloo"] = lambda: self.run_gloo(ranks)
+        if ranks == 2 and network == MEMORY:
+            columns["UCX, half round trip"] = self.run_ucx
+            columns["bare, segments"] = lambda: self.run_bare("segments")
+            columns["bare, direct"] = lambda: self.run_bare("direct")
+        if ranks == 2 and network == TCP:
+            columns["bare, tcp"] = lambda: self.run_bare("tcp")
+        return columns
 
-def collect(columns, rounds):
-    """Runs all columns in turn, `rounds` times; samples by (column, size)."""
+
+def collect(columns, rounds, title):
+    """Runs all columns in turn, `rounds` times; samples by (column, size, is it in place)."""
     samples = {}
     for number in range(rounds):
         for name, run in columns.items():
-            print(f"round {number + 1} of {rounds}: {name}", file=sys.stderr)
-            for size, milliseconds in run().items():
-                samples.setdefault((name, size), []).append(milliseconds)
+            print(f"{title}, round {number + 1} of {rounds}: {name}", file=sys.stderr)
+            for size, times in run().items():
+                for in_place, microseconds in enumerate(times):
+                    if microseconds is not None:
+                        samples.setdefault((name, size, bool(in_place)), []).append(microseconds)
     return samples
 
 
-def cell(values, scale):
+def text_of(microseconds):
+    return f"{microseconds:.2f}" if microseconds < 10 else f"{microseconds:.1f}" if microseconds < 100 else \
+        f"{microseconds:,.0f}"
+
+
+def cell(values, own):
+    """A median, the least and the greatest, and beside peers how many times longer than lacuna they take."""
     if not values:
-        return "not measured"
-    digits = 3 if statistics.median(values) * scale < 1 else 2
-    return " ".join([f"{statistics.median(values) * scale:.{digits}f}",
-                     f"({min(values) * scale:.{digits}f}..{max(values) * scale:.{digits}f})"])
+        return ""
+    median = statistics.median(values)
+    text = f"{text_of(median)} ({text_of(min(values))}..{text_of(max(values))})"
+    return text if own is None else f"{text} **{median / own:.2f}**"
 
 
-def table(title, sizes, columns, samples, scale):
-    """The first column is lacuna; each other one has its ratio beside it."""
-    first, *others = columns
-    print(f"\n**{title}**\n")
-    header = ["size", first]
-    for other in others:
-        header += [other, f"lacuna / {other}"]
-    print("| " + " | ".join(header) + " |")
-    print("|" + " ---: |" * len(header))
+def text_of_size(size):
+    return f"{size} B" if size < KIB else f"{size // KIB} KiB" if size < MIB else f"{size // MIB} MiB"
+
+
+def table(title, sizes, samples, in_place):
+    names = [name for name in dict.fromkeys(name for name, _, placed in samples if placed == in_place)]
+    print(f"\n**{title}, {'in place' if in_place else 'out of place'}**\n")
+    print("| size | " + " | ".join(names) + " |")
+    print("|" + " ---: |" * (len(names) + 1))
     for size in sizes:
-        own = samples.get((first, size), [])
-        row = [f"{size} B" if size < 1 << 20 else f"{size >> 20} MiB", cell(own, scale)]
-        for other in others:
-            theirs = samples.get((other, size), [])
-            ratio = statistics.median(own) / statistics.median(theirs) if own and theirs else None
-            row += [cell(theirs, scale), f"{ratio:.2f}" if ratio else ""]
-        print("| " + " | ".join(row) + " |")
+        own = samples.get(("lacuna", size, in_place))
+        cells = [cell(samples.get((name, size, in_place)), None if name == "lacuna" or not own else
+                      statistics.median(own)) for name in names]
+        print("| " + " | ".join([text_of_size(size), *cells]) + " |")
 
 
 def first_line(command, pattern):
@@ -144,53 +183,40 @@ def first_line(command, pattern):
 def describe_machine(lacuna):
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = re.search(r"model name\s*:\s*(.+)", file.read())
+    number = r"([0-9]+[.][0-9]+[.][0-9]+)"
     print(f"Machine: {model[1] if model else platform.machine()}, {os.cpu_count()} cores, "
           f"{platform.system()} {platform.release()}; load average {os.getloadavg()[0]:.1f} at the start.")
     print(f"Versions: lacuna {first_line([lacuna, '--version'], r'lacuna (.+)')}, "
-          f"UCX {first_line(['ucx_info', '-v'], r'([0-9]+[.][0-9]+[.][0-9]+)')}, "
-          f"Open MPI {first_line(['mpirun', '--version'], r'([0-9]+[.][0-9]+[.][0-9]+)')}.")
-
-
-def describe_flags():
-    print("\nFlags: `lacuna launch -n 2 -- lacuna perf allreduce -c 0 --algorithm recursive_doubling` (small) or "
-          "`ring` (large), out of place, over TCP with `UCX_TLS=tcp,self`; `ucx_perftest -t ucp_am_lat`; "
-          + "; ".join(f"`mpirun -n 2 {' '.join(flags)}` ({network})" for network, flags in MPI_FLAGS.items())
-          + "; `bare_allreduce segments`, `direct`, `tcp`.")
+          f"UCX {first_line(['ucx_info', '-v'], number)}, "
+          f"Open MPI {first_line(['mpirun.openmpi', '--version'], number)}, "
+          f"MPICH {first_line(['mpichversion'], number)}, "
+          f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][^ ]*)$')}.")
+    print(f"\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self`; "
+          + "; ".join(f"`mpirun.openmpi {' '.join(flags)}` ({network})" for network, flags in OPEN_MPI_FLAGS.items())
+          + "; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t ucp_am_lat`; "
+          "`bare_allreduce segments`, `direct`, `tcp`. Times are in microseconds: the median of the rounds, the least and "
+          "the greatest, and in bold how many times that of lacuna the median is.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build", help="build folder with lacuna and the benchmarks")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ranks", default="2,4", help="numbers of ranks over shared memory, with commas")
     parser.add_argument("--quick", action="store_true", help="one round of few iterations: only to see that it runs")
     options = parser.parse_args()
-    bench = Bench(options.build)
-    small, large, rounds = SMALL, LARGE, options.rounds
+    sizes, rounds = SIZES, options.rounds
     if options.quick:
-        small, large, rounds = {size: 200 for size in SMALL}, {size: 2 for size in LARGE}, 1
-    if not shutil.which(bench.lacuna):
-        parser.error(f"{bench.lacuna} is not there; build with -DLACUNA_TESTS=ON first")
-
-    memory, tcp = "shared memory", "loopback TCP"
-    plans = [
-        (f"Small allreduce over {memory}, microseconds", small, 1e3, {
-            "lacuna": lambda: bench.run_lacuna(small, memory, "recursive_doubling"),
-            "ucx_perftest": lambda: bench.run_ucx(small),
-            "Open MPI": lambda: bench.run_mpi(small, memory)}),
-        (f"Large allreduce over {memory}, milliseconds", large, 1, {
-            "lacuna": lambda: bench.run_lacuna(large, memory, "ring"),
-            "Open MPI": lambda: bench.run_mpi(large, memory),
-            "bare, segments": lambda: bench.run_bare(large, "segments"),
-            "bare, direct": lambda: bench.run_bare(large, "direct")}),
-        (f"Large allreduce over {tcp}, milliseconds", large, 1, {
-            "lacuna": lambda: bench.run_lacuna(large, tcp, "ring"),
-            "Open MPI": lambda: bench.run_mpi(large, tcp),
-            "bare, tcp": lambda: bench.run_bare(large, "tcp")}),
-    ]
-    describe_machine(bench.lacuna)
-    describe_flags()
-    for title, sizes, scale, columns in plans:
-        table(title, sizes, columns, collect(columns, rounds), scale)
+        sizes, rounds = {size: 3 for size in SIZES}, 1
+    bench = Bench(options.build, sizes, options.quick)
+    if not shutil.which(bench.program("lacuna")):
+        parser.error(f"{bench.program('lacuna')} is not there; build with -DLACUNA_TESTS=ON first")
+    describe_machine(bench.program("lacuna"))
+    for network, ranks in [(MEMORY, int(ranks)) for ranks in options.ranks.split(",")] + [(TCP, 2)]:
+        title = f"{ranks} ranks over {network}"
+        samples = collect(bench.columns(ranks, network), rounds, title)
+        for in_place in (False, True):
+            table(title, sizes, samples, in_place)
 
 
 if __name__ == "__main__":
