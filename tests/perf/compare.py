@@ -57,12 +57,14 @@ class Bench:
         lacuna = self.program("lacuna")
         result = {}
         for size in self.sizes:
-            with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "perf.json")
                 command = [lacuna, "launch", "-n", str(ranks), "--", lacuna, "perf", "allreduce", "-b", str(size), "-e",
-                           str(size), "-c", "0", "--memory", memory, "-J", file.name]
+                           str(size), "-c", "0", "--memory", memory, "-J", path]
                 if output_of(command + (["-n", "3"] if self.quick else []), UCX_TLS[network]) is None:
                     continue
-                row = json.load(file)["rows"][0]
+                with open(path, encoding="utf-8") as file:
+                    row = json.load(file)["results"][0]
             result[size] = (row["out_of_place"]["time_us"], row["in_place"]["time_us"])
         return result
 
@@ -187,10 +189,10 @@ def describe_machine(lacuna):
     print(f"Machine: {model[1] if model else platform.machine()}, {os.cpu_count()} cores, "
           f"{platform.system()} {platform.release()}; load average {os.getloadavg()[0]:.1f} at the start.")
     print(f"Versions: lacuna {first_line([lacuna, '--version'], r'lacuna (.+)')}, "
-          f"UCX {first_line(['ucx_info', '-v'], number)}, "
+          f"UCX {first_line([lacuna, 'info'], 'UCX: +' + number)}, "
           f"Open MPI {first_line(['mpirun.openmpi', '--version'], number)}, "
           f"MPICH {first_line(['mpichversion'], number)}, "
-          f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][^ ]*)$')}.")
+          f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][.0-9~a-z-]*)')}.")
     print(f"\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self`; "
           + "; ".join(f"`mpirun.openmpi {' '.join(flags)}` ({network})" for network, flags in OPEN_MPI_FLAGS.items())
           + "; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t ucp_am_lat`; "
