@@ -46,6 +46,7 @@ tests | slurmctld | command slurmctld
 tests | slurmd | command slurmd
 tests | slurm-client | command srun
 tests | munge | command munged
+tests | valgrind | header valgrind/callgrind.h
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun.openmpi
 benchmarks | libopenmpi-dev | command mpicxx.openmpi
