@@ -17,7 +17,9 @@ int main(void) {
   lacuna_communicator* communicator = NULL;
   if (lacuna_join(NULL, &communicator) != LACUNA_OK) return failed("join");
 
-  float* gradient = malloc(elements * sizeof *gradient);
+  void* memory = NULL; /* ordinary memory would do too; this one the other ranks of a host read without a copy */
+  if (lacuna_alloc(elements * sizeof(float), &memory) != LACUNA_OK) return failed("memory");
+  float* gradient = memory;
   for (size_t i = 0; i < elements; ++i) gradient[i] = (float)(lacuna_rank(communicator) + 1);
 
   lacuna_buffer buffer = LACUNA_BUFFER_INIT;
@@ -60,7 +62,7 @@ int main(void) {
   lacuna_get_counters(communicator, &counters);
   printf("rank %d of %d: average %g, %llu bytes sent, %g worked meanwhile by all\n", (int)lacuna_rank(communicator),
          (int)lacuna_size(communicator), gradient[0], (unsigned long long)counters.payload_sent, all_work);
-  free(gradient);
+  lacuna_free(memory);
   lacuna_communicator_free(communicator);
   return EXIT_SUCCESS;
 }

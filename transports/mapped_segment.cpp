@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace lacuna {
@@ -48,6 +50,29 @@ MappedSegment::MappedSegment(MappedSegment&& other) noexcept : bytes_(std::excha
 
 MappedSegment::~MappedSegment() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Status memory_can_be_mapped() {
+  MappableHeap heap;
+  std::byte* const memory = heap.take(1);
+  const auto place = heap.find({memory, 1});
+  const auto segment = place ? heap.segment(place->segment) : MappableSegment();
+  heap.give_back(memory, 1);
+  if (!place) return {Code::Unsupported, "the system gives no memory that other processes can map"};
+  int ends[2];
+  const pid_t child = ::pipe2(ends, O_CLOEXEC) == 0 ? ::fork() : -1;
+  if (child < 0) return {Code::Internal, fmt::format("no process could be made to find out: {}", std::strerror(errno))};
+  if (child == 0) {
+    const std::string why(MappedSegment::map(segment).status().message());
+    static_cast<void>(!::write(ends[1], why.data(), why.size()));
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  char why[256];
+  const ssize_t length = ::read(ends[0], why, sizeof why);
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return length > 0 ? Status(Code::Unsupported, std::string(why, static_cast<std::size_t>(length))) : Status();
 }
 
 }  // namespace lacuna

@@ -28,4 +28,8 @@ class MappedSegment {
   std::span<const std::byte> bytes_;
 };
 
+/// Returns ok if another process of this host can map a MappableHeap of this one, or why it can't. It makes a process
+/// to find out.
+Status memory_can_be_mapped();
+
 }  // namespace lacuna

@@ -184,7 +184,7 @@ TEST(Network, GradientEqualsTheFiniteDifferencesOfTheExactLoss) {
     Sample sample(shape);
     sample.backward();
     for (Layer& layer : sample.network.layers()) {
-      const std::vector<float> gradient = layer.gradient;
+      const std::pmr::vector<float> gradient = layer.gradient;
       for (std::size_t i = 0; i < gradient.size(); i += 3) {
         const float kept = layer.parameters[i];
         constexpr float step = 1.0F / 1024;

@@ -59,5 +59,10 @@ TEST(MappedSegment, RefusesWhatIsNotTheSegmentThatIsMeantAndWhatCouldShrink) {
   ::close(shrinks);
 }
 
+TEST(MappedSegment, AnotherProcessCanMapOneHere) {
+  const Status can = memory_can_be_mapped();
+  EXPECT_TRUE(can) << can.to_string();
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -19,6 +19,7 @@
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/listeners.hpp"
+#include "transports/mapped_segment.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna::cli {
@@ -85,6 +86,13 @@ std::string transports(const runtime::Config& config) {
   return devices ? fmt::format("UCX: {}", fmt::join(*devices, ", ")) : std::string(devices.status().message());
 }
 
+/// Says whether ranks of this host read each other's memory in place.
+std::string mapped_memory(const runtime::Config& config) {
+  if (config.mappable == 0) return "none, because LACUNA_MAPPABLE is 0";
+  const Status mapped = memory_can_be_mapped();
+  return mapped ? "other ranks of this host read lacuna::allocate()'s memory in place" : std::string(mapped.message());
+}
+
 void print_text(const runtime::Config& config) {
   const Versions all = versions();
   fmt::print("{}\n",
@@ -98,6 +106,7 @@ void print_text(const runtime::Config& config) {
                          {"kernels to choose from:", choice_of_kernels()},
                          {"devices:", kernels::devices_here()},
                          {"transports:", transports(config)},
+                         {"mapped memory:", mapped_memory(config)},
                          {"launcher:", launcher(config)},
                          {"listens:", listeners(config)}}));
   std::vector<std::vector<std::string>> rows = {{"variable", "value", "default", ""}};
@@ -118,6 +127,7 @@ void print_json(const runtime::Config& config) {
   }
   json["devices"] = kernels::devices_here();
   json["transports"] = transports(config);
+  json["mapped_memory"] = mapped_memory(config);
   json["launcher"] = launcher(config);
   json["listens"] = listeners(config);
   for (const runtime::Variable& variable : runtime::variables(config)) {

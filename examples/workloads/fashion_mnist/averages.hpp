@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/cpp/memory.hpp"
 #include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/xi.hpp"
 
@@ -57,8 +58,8 @@ class Averages {
     std::size_t parameters = 0;
     MethodOptions method{};
     MethodState state{};
-    std::vector<float> merged{};                ///< the gradients of several layers
-    std::vector<std::span<float>> gradients{};  ///< gradients that have come, the last layer first
+    std::pmr::vector<float> merged{&mappable_memory()};  ///< the gradients of several layers
+    std::vector<std::span<float>> gradients{};           ///< gradients that have come, the last layer first
     CallRequest average{};
     bool measured = false;
   };

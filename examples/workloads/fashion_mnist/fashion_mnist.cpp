@@ -123,7 +123,7 @@ Status FashionMnist::backward(float rate, bool measures) {
   network_->begin_backward(labels_);
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
     network_->parameter_gradient(layer, pause);
-    std::vector<float>& gradient = network_->layers()[layer].gradient;
+    const std::span<float> gradient = network_->layers()[layer].gradient;
     if (options_.averaged == Averaged::Steps) {
       for (float& value : gradient) value *= rate;
     }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "bindings/cpp/memory.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
 
 namespace lacuna::workloads {
@@ -14,7 +15,11 @@ constexpr std::uint64_t first_weight_stream = std::uint64_t{1} << 32;  // epochs
 
 Layer make_layer(std::size_t inputs, std::size_t outputs, std::size_t biases) {
   const std::vector<float> zeros(inputs * outputs + biases);
-  return {.inputs = inputs, .outputs = outputs, .parameters = zeros, .gradient = zeros, .momentum = zeros};
+  return {.inputs = inputs,
+          .outputs = outputs,
+          .parameters = zeros,
+          .gradient = {zeros.begin(), zeros.end(), &mappable_memory()},
+          .momentum = zeros};
 }
 
 std::vector<float> initial_weights(std::uint64_t seed, std::size_t layer, std::size_t inputs, std::size_t outputs) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct Layer {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
   std::vector<float> parameters;
-  std::vector<float> gradient;
+  std::pmr::vector<float> gradient;  ///< in memory that the other ranks of the host map
   std::vector<float> momentum;
 
   std::size_t weights() const { return inputs * outputs; }

@@ -145,6 +145,7 @@ TEST(Command, InfoShowsVersionsAndEveryVariableWithItsValue) {
   EXPECT_EQ(count(info.output, "\nUCX: +\\d+\\.\\d+\\.\\d+\n"), 1u) << info.output;
   EXPECT_EQ(count(info.output, "\ntransports: +UCX: .*self/memory"), 1u) << info.output;
   EXPECT_EQ(count(info.output, "\nlistens: +rank 0 at 127.0.0.1, "), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nmapped memory: +"), 1u) << info.output;
   for (const runtime::Variable& variable : runtime::variables(runtime::Config())) {
     EXPECT_EQ(count(info.output, fmt::format("\n{} ", variable.name)), 1u) << variable.name;
   }
