@@ -232,6 +232,16 @@ void add_whole_ring(const Part& part, Rank rank, Sum& sum) {
   add_ring(part, {part.what.size, rank, 0, part.what.size, part.what.skip}, sum);
 }
 
+/// A rank sends every other rank the piece of that rank, and later its own piece.
+void add_direct(const Part& part, Rank rank, Sum& sum) {
+  const Rank p = part.what.size;
+  for (Rank peer = 0; peer < p; ++peer) {
+    if (peer == rank) continue;
+    sum.add(part.bytes(peer, peer + 1, p), part.first);
+    sum.add(part.bytes(rank, rank + 1, p), false);
+  }
+}
+
 /// What one position sends for a part of an allreduce. Null if there is no formula.
 using Sends = void (*)(const Part&, Rank, Sum&);
 Sends sends_of(std::string_view name) {
@@ -239,6 +249,7 @@ Sends sends_of(std::string_view name) {
   if (name == "halving_doubling") return add_halving_doubling;
   if (name == "double_tree") return add_double_tree;
   if (name == "torus") return add_torus;
+  if (name == "direct") return add_direct;
   return name == "two_level" ? add_two_level : nullptr;
 }
 
