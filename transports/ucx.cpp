@@ -250,6 +250,8 @@ bool UcxTransport::progress() {
     let_go(discarded_.back());
     discarded_.pop_back();
   }
+  for (const auto& [link, answer] : answers_) tell(*link, answer);
+  answers_.clear();
   if (!connections_.empty() || !failures_.empty() || !goodbyes_.empty()) look_after_links();
   return moved;
 }

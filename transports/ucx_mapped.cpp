@@ -37,7 +37,7 @@ void UcxTransport::offer_arrived(UcxLink& link, const UcxControl& offer) {
   if (closing_) return;
   auto mapped = MappedSegment::map(offer.segment);
   if (mapped) link.segments.try_emplace(offer.number, std::move(*mapped));
-  tell(link, {.word = mapped ? Word::Mapped : Word::Unmapped, .number = offer.number});
+  answers_.emplace_back(&link, UcxControl{.word = mapped ? Word::Mapped : Word::Unmapped, .number = offer.number});
 }
 
 void UcxTransport::answer_arrived(UcxLink& link, const UcxControl& answer) {
@@ -54,7 +54,10 @@ void UcxTransport::mapped_arrived(UcxLink& link, const UcxArrival& message) {
   if (found == link.segments.end()) return;
   const std::span<const std::byte> segment = found->second.bytes();
   if (place.offset > segment.size() || place.bytes > segment.size() - place.offset) return;
-  if (closing_) return tell(link, {.word = Word::Ended, .operation = place.operation});
+  if (closing_) {
+    answers_.emplace_back(&link, UcxControl{.word = Word::Ended, .operation = place.operation});
+    return;
+  }
   ++link.counters.messages_received;
   UcxWaiting* waiting = waiting_.take();
   *waiting = {.from = link.peer,

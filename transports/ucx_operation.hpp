@@ -34,6 +34,7 @@ constexpr unsigned ucx_message_id(Peer from, UcxKind kind) {
   return from * static_cast<unsigned>(ucx_kinds) + static_cast<unsigned>(kind);
 }
 
+/// What a transport tells another one: the header of a Control message.
 struct UcxControl {
   enum class Word : std::uint8_t {
     Hello,     ///< the sender's connection to the receiver is made: see UcxTransport::greet()
@@ -61,6 +62,7 @@ struct UcxMappedBytes {
   std::uint64_t operation = 0;  ///< the sender's name for the message
 };
 
+/// What is added to the name of an operation each time that it is used again.
 inline constexpr std::uint64_t ucx_next_use = std::uint64_t{1} << 32;
 
 /// A send or a fetch, from its start to its report.

@@ -1,6 +1,7 @@
 #include <ucp/api/ucp.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -128,6 +129,7 @@ void UcxTransport::let_go(UcxWaiting* waiting) {
   if (waiting->at_sender) ucp_am_data_release(ucx_.worker.get(), waiting->at_sender);
   if (waiting->own) ended_.push_back(waiting->own);
   if (waiting->mapped) {
+    std::atomic_thread_fence(std::memory_order_release);  // what was read stays before what tells the sender so
     tell(links_[waiting->from], {.word = UcxControl::Word::Ended, .operation = waiting->mapped});
   }
   *waiting = {};

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transports/transport.hpp"
@@ -123,11 +124,12 @@ class UcxTransport final : public Transport {
   bool closing_ = false;
   std::vector<UcxOperation*> ended_;  // the next progress() reports these
   std::vector<UcxOwnMessage> own_;
-  std::vector<UcxWaiting*> discarded_;  // descriptors discarded while UCX makes progress
-  std::vector<UcxLink*> failures_;      // links that have just failed
-  std::vector<UcxLink*> goodbyes_;      // links whose goodbye is to be answered
-  std::vector<UcxLink*> connections_;   // links over which a side has just made its connection
-  UcxWorker ucx_;                       // is destroyed first, because it may refer to operations
+  std::vector<UcxWaiting*> discarded_;                    // descriptors discarded while UCX makes progress
+  std::vector<UcxLink*> failures_;                        // links that have just failed
+  std::vector<UcxLink*> goodbyes_;                        // links whose goodbye is to be answered
+  std::vector<UcxLink*> connections_;                     // links over which a side has just made its connection
+  std::vector<std::pair<UcxLink*, UcxControl>> answers_;  // what is to be told once UCX has made progress
+  UcxWorker ucx_;                                         // is destroyed first, because it may refer to operations
 };
 
 /// An error with the text of UCX and the code PeerFailed or Transport. `status` is a ucs_status_t.

@@ -139,6 +139,7 @@ bool MappableHeap::add_segment(std::size_t bytes) {
   segment.begin = static_cast<std::byte*>(begin);
   segment.device = status.st_dev;
   segment.inode = status.st_ino;
+  const std::lock_guard lock(look_);
   segments_.push_back(std::move(segment));
   return true;
 }
@@ -194,7 +195,7 @@ void MappableHeap::part_from_parent() {
 }
 
 std::optional<MappableHeap::Place> MappableHeap::find(std::span<const std::byte> bytes) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(look_);
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const Segment& segment = segments_[i];
     if (bytes.data() < segment.begin || bytes.data() + bytes.size() > segment.begin + segment.bytes) continue;
@@ -204,7 +205,7 @@ std::optional<MappableHeap::Place> MappableHeap::find(std::span<const std::byte>
 }
 
 MappableSegment MappableHeap::segment(std::uint32_t number) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(look_);
   const Segment& segment = segments_[number];
   return {.process = static_cast<std::int32_t>(::getpid()),
           .descriptor = segment.descriptor,

@@ -86,7 +86,9 @@ class MappableHeap final : public MemorySpace {
   void let_go_of_pages(Segment& segment, std::size_t begin, std::size_t end);
   void part_from_parent();
 
-  mutable std::mutex mutex_;
+  // mutex_ guards everything. `look_` is held too while a segment is added, so that find() need not wait until pages
+  // have been taken, which takes long.
+  mutable std::mutex mutex_, look_;
   std::deque<Segment> segments_;
   std::unordered_map<const void*, Taken> taken_;
   std::size_t taken_bytes_ = 0;  // of segments

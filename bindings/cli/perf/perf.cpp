@@ -20,6 +20,7 @@
 #include "runtime/config/config.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
+#include "transports/mapped_segment.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -222,6 +223,12 @@ Result<kernels::Device*> open_device(const PerfOptions& options) {
   return Status(device.status().code(), fmt::format("--device cuda: {}", device.status().message()));
 }
 
+std::string text_of_mapped_memory() {
+  const Status mapped = memory_can_be_mapped();
+  if (mapped) return "# buffers in memory that the ranks of a host map\n";
+  return fmt::format("# buffers in memory that other ranks can't map: {}\n", mapped.message());
+}
+
 /// Joins the group of this rank. Its ranks are neighbours in the job.
 Result<Communicator> join_group(Communicator world, int groups) {
   if (groups == 1) return world;
@@ -256,7 +263,7 @@ int perf(const PerfOptions& options) {
   if (Status warm = warm_connections(*communicator); !warm) return fail(warm);
   if (reports) {
     if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
-    if (options.mapped && !*device) fmt::print("# buffers in memory that the ranks of a host map\n");
+    if (options.mapped && !*device) fmt::print("{}", text_of_mapped_memory());
     fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   }
   const auto rows = measure_all(options, *communicator, *device, config->chunk);
