@@ -24,6 +24,7 @@ void add_replay(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);
 
 }  // namespace lacuna::cli

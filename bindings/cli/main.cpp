@@ -54,6 +54,7 @@ CommandLine::CommandLine(std::vector<std::string> arguments) : arguments_(std::m
   add_explain(app_, exit_code_);
   add_perf(app_, exit_code_);
   add_compare(app_, exit_code_);
+  add_tune(app_, exit_code_);
   add_launch(app_, program_, exit_code_);
   add_aggregate(app_, exit_code_);
   add_run(app_, exit_code_);

@@ -31,6 +31,16 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_pattern(*command, options->pattern, "where entries lie")->excludes(fill_in);
   add_quantity<quantity::Duration>(*command, "--latency", options->latency, "time from one rank to another");
   add_quantity<quantity::Rate>(*command, "--rate", options->rate, "rate of each host's link");
+  command
+      ->add_option_function<std::string>(
+          "--tuned",
+          [options](const std::string& path) {
+            auto times = MessageTimes::read(path);
+            if (!times) throw CLI::ValidationError("--tuned", std::string(times.status().message()));
+            options->inside = *std::move(times);
+          },
+          "file of `lacuna tune`, for calls inside a host")
+      ->type_name("FILE");
   command->add_flag("-J,--json", options->json, "print JSON");
   command->callback([options, &exit_code] { exit_code = explain(*options); });
 }

@@ -31,8 +31,15 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;
 }
 
-double Cost::seconds(double latency, double rate) const {
-  return steps * latency + static_cast<double>(host_bytes) / rate;
+double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
+  const Hosts& hosts = options.hosts;
+  const auto bytes = static_cast<double>(cost.rank_bytes);
+  Rank most = 0;
+  for (Rank host = 0; host < hosts.count(); ++host) most = std::max(most, hosts.ranks_on(host));
+  if (cost.steps == 0) return 0;
+  if (hosts.count() == 1) return cost.steps * options.inside.seconds(bytes / cost.steps, most);
+  const double between = cost.steps * options.latency + static_cast<double>(cost.host_bytes) / options.rate;
+  return most == 1 ? between : std::max(between, options.inside.seconds(bytes, most));
 }
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bindings/cli/explain/explain.hpp"
 #include "runtime/graph/algorithm.hpp"
 #include "runtime/graph/plan.hpp"
 
@@ -15,10 +16,12 @@ struct Cost {
   std::uint64_t host_bytes = 0;   ///< the most that one host sends to others or receives from them
   std::uint64_t total_bytes = 0;  ///< what all ranks send
   bool depends_on_data = false;   ///< more is sent, as much as values say, which only a call knows
-
-  /// Returns the predicted time: the latencies of the chain, and the busiest host's bytes over its link.
-  double seconds(double latency, double rate) const;
 };
+
+/// Returns the predicted time of a call that costs so much. Between hosts it is the latencies of the chain, and the
+/// busiest host's bytes over its link. Inside a host it is that of as many messages as there are rounds, which together
+/// have the bytes of the busiest rank.
+double predicted_seconds(const Cost& cost, const ExplainOptions& options);
 
 /// Counts the cost of one call of `count` elements of `dtype` in one part. Data in buffers of another type count as of
 /// `dtype`.

@@ -37,6 +37,15 @@ ExplainedTable table_of(const ExplainOptions& options, const Call& call, const A
   return (expects_bytes(*options.method.method()) ? sparse_table : serving_table)(options, call, taken);
 }
 
+/// Says how times are predicted.
+std::string text_of_prediction(const ExplainOptions& options) {
+  if (options.hosts.count() == 1) {
+    return fmt::format("rounds x the time of a message inside a host, from {}", options.inside.from);
+  }
+  return fmt::format("rounds x {} + the busiest host's bytes at {}, without overlap",
+                     quantity::Duration::text(options.latency), quantity::Rate::text(options.rate));
+}
+
 void print_text(const ExplainOptions& options, const Call& call, const Algorithm& taken, const ExplainedTable& table) {
   const Hosts& hosts = options.hosts;
   fmt::print("{} of {}{} on {} of {}: {}\n  {}\n\n{}", to_string(options.collective),
@@ -49,8 +58,7 @@ void print_text(const ExplainOptions& options, const Call& call, const Algorithm
   const std::string quicker = quicker_than_taken(table);
   fmt::print("{}{}{}{}", table.note.empty() && quicker.empty() ? "" : "\n", table.note, table.note.empty() ? "" : "\n",
              quicker);
-  fmt::print("\n  predicted: rounds x {} + the busiest host's bytes at {}, without overlap\n",
-             quantity::Duration::text(options.latency), quantity::Rate::text(options.rate));
+  fmt::print("\n  predicted: {}\n", text_of_prediction(options));
 }
 
 void print_json(const ExplainOptions& options, const Call& call, const Algorithm& taken, const ExplainedTable& table) {
@@ -61,6 +69,7 @@ void print_json(const ExplainOptions& options, const Call& call, const Algorithm
   json["hosts"] = options.hosts.count();
   json["method"] = options.method.text();
   json["density"] = options.density;
+  json["inside_host"] = options.inside.from;
   json["latency_seconds"] = options.latency;
   json["rate_bytes_per_second"] = options.rate;
   json["algorithm"] = name_of(call, taken);
@@ -84,7 +93,7 @@ ExplainedTable dense_table(const ExplainOptions& options, const Call& call, cons
     if (algorithm->collective != options.collective) continue;
     if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
     const Cost cost = cost_of(*algorithm, options.hosts, call.count, call.dtype);
-    const double seconds = cost.seconds(options.latency, options.rate);
+    const double seconds = predicted_seconds(cost, options);
     table.rows.push_back(
         {.name = algorithm->name,
          .taken = algorithm == taken,

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "bindings/cli/shared/message_times.hpp"
 #include "bindings/cli/shared/pattern.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/hosts.hpp"
@@ -21,7 +22,8 @@ struct ExplainOptions {
   PatternOptions pattern{};         ///< how entries lie; its density does not count
   double latency = 20e-6;           ///< seconds from one rank to another
   double rate = 125e6;              ///< bytes per second and host, each way
-  bool json = false;                ///< print JSON
+  MessageTimes inside = MessageTimes::of_reference();  ///< how long messages inside a host take
+  bool json = false;                                   ///< print JSON
 };
 
 /// Prints which algorithm is taken, why, and what each costs. Returns the exit code.

@@ -48,7 +48,7 @@ ExplainedRow row_of(const ExplainOptions& options, const Call& call, const Metho
   }
   const double saved = static_cast<double>(dense.total_bytes) - static_cast<double>(cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
-  row.seconds = cost.seconds(options.latency, options.rate);
+  row.seconds = predicted_seconds(cost, options);
   row.figures["busiest_rank_bytes"] = cost.rank_bytes;
   row.figures["all_ranks_bytes"] = cost.total_bytes;
   row.figures["bytes_saved_share"] = share;

@@ -18,7 +18,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
       {{"nonsense"},
-       "lacuna: no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, "
+       "lacuna: no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, tune, launch, "
        "aggregate, run, watch, show, plot, replay, trace, completion, manual"},
       {{"prf", "allreduce"}, "no command is called 'prf' (did you mean perf?); there are: info, "},
       {{"list", "--nonsense"}, "lacuna list: no option is called '--nonsense'; `lacuna list --help` lists them"},

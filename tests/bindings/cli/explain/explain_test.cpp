@@ -88,9 +88,35 @@ TEST(Cost, TheBusiestHostMayBeOneThatReceives) {
   EXPECT_EQ(cost(Collective::Scatter, "linear", pairs, 100).host_bytes, 4u * 400);
 }
 
-TEST(Cost, PredictsTheChainAndTheBusiestHost) {
-  EXPECT_DOUBLE_EQ((Cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000}.seconds(1e-5, 1e6)),
-                   6e-5 + 3e-3);
+TEST(PredictedSeconds, BetweenHostsAreTheChainAndTheBusiestHost) {
+  const Cost cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000};
+  ExplainOptions options{.hosts = Hosts(std::vector<Rank>{0, 1, 2}), .latency = 1e-5, .rate = 1e6};
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3);
+  options.inside = {.ranks = 2, .processors = 2, .points = {{1000, 1}}};
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3) << "no message stays inside a host";
+  options.hosts = Hosts(std::vector<Rank>{0, 0, 1});
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 5) << "the host of two ranks moves 5000 bytes at 1000 a second";
+}
+
+TEST(PredictedSeconds, InsideAHostAreOneMessageARound) {
+  const Cost cost{.steps = 4, .rank_bytes = 4000, .host_bytes = 0, .total_bytes = 9000};
+  ExplainOptions options{.hosts = 2};
+  options.inside = {.ranks = 2, .processors = 4, .points = {{1000, 0.5}, {4000, 1}}};
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 4 * 0.5);
+  options.hosts = 8;
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 4 * 0.5 * 2) << "two ranks share a processor";
+  EXPECT_EQ(predicted_seconds({}, options), 0);
+}
+
+// Each of 4 ranks must at least move its bytes through the memory, which no machine of today does at 1 TB/s.
+TEST(PredictedSeconds, InsideAHostAreNeverLessThanTheMemoryNeeds) {
+  const ExplainOptions options{.hosts = 4};
+  for (const std::size_t count : {1u << 10, 1u << 20, 1u << 28}) {
+    for (const char* name : {"ring", "recursive_doubling", "direct"}) {
+      const Cost all = cost(Collective::Allreduce, name, 4, count);
+      EXPECT_GT(predicted_seconds(all, options), static_cast<double>(all.rank_bytes) / 1e12) << name;
+    }
+  }
 }
 
 const Algorithm& skipping(const char* name, Collective collective = Collective::Allreduce) {

@@ -1,0 +1,87 @@
+#include "bindings/cli/shared/message_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/files/regular_file.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+/// How many ranks share a processor.
+double crowd(Rank ranks, int processors) { return std::max(1.0, static_cast<double>(ranks) / std::max(processors, 1)); }
+
+/// Says what is wrong with the figures, or nothing.
+std::string flaw_of(const MessageTimes& times) {
+  if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
+  if (times.points.empty()) return "messages is empty";
+  double before = 0;
+  for (const auto& [bytes, seconds] : times.points) {
+    if (!(bytes > before)) return fmt::format("messages: {} bytes follow {}; sizes must grow", bytes, before);
+    if (!(seconds > 0)) return fmt::format("messages: {} seconds for {} bytes; must be more than 0", seconds, bytes);
+    before = bytes;
+  }
+  return {};
+}
+
+}  // namespace
+
+const MessageTimes& MessageTimes::of_reference() {
+  static const MessageTimes times{.ranks = 2,
+                                  .processors = 2,
+                                  .from = "the machine of docs/performance.md; `lacuna tune` measures yours",
+                                  .points = {{8, 0.7e-6},
+                                             {1 << 10, 0.9e-6},
+                                             {4 << 10, 1.7e-6},
+                                             {16 << 10, 4.2e-6},
+                                             {64 << 10, 6.1e-6},
+                                             {256 << 10, 20.9e-6},
+                                             {1 << 20, 81.9e-6},
+                                             {4 << 20, 362e-6},
+                                             {16 << 20, 1.9e-3},
+                                             {64 << 20, 9.5e-3}}};
+  return times;
+}
+
+Result<MessageTimes> MessageTimes::read(const std::string& path) {
+  const auto wrong = [&](const std::string& why) {
+    return Status(Code::InvalidArgument, fmt::format("{} is no file of `lacuna tune`: {}", path, why));
+  };
+  const Result<std::string> text = read_regular(path, Links::Followed);
+  if (!text) return text.status();
+  MessageTimes times{.from = path};
+  try {
+    const Json json = Json::parse(*text);
+    times.ranks = json.at("ranks").get<Rank>();
+    times.processors = json.at("processors").get<int>();
+    for (const Json& one : json.at("messages")) {
+      times.points.push_back({one.at("bytes").get<double>(), one.at("seconds").get<double>()});
+    }
+  } catch (const Json::exception& error) {
+    return wrong(error.what());
+  }
+  if (const std::string flaw = flaw_of(times); !flaw.empty()) return wrong(flaw);
+  return times;
+}
+
+Json MessageTimes::json() const {
+  Json json = provenance();
+  json["ranks"] = ranks;
+  json["processors"] = processors;
+  for (const auto& [bytes, seconds] : points) json["messages"].push_back({{"bytes", bytes}, {"seconds", seconds}});
+  return json;
+}
+
+double MessageTimes::seconds(double bytes, Rank ranks_here) const {
+  const double crowded = crowd(ranks_here, processors) / crowd(ranks, processors);
+  const auto above = std::find_if(points.begin(), points.end(), [&](const Point& one) { return one.bytes >= bytes; });
+  if (above == points.begin()) return crowded * above->seconds;
+  if (above == points.end()) return crowded * points.back().seconds * bytes / points.back().bytes;
+  const Point &low = above[-1], &high = *above;
+  const double along = std::log(bytes / low.bytes) / std::log(high.bytes / low.bytes);
+  return crowded * low.seconds * std::pow(high.seconds / low.seconds, along);
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,76 @@
+#include "bindings/cli/shared/message_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/support/environment.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+const MessageTimes times{.ranks = 4, .processors = 4, .from = {}, .points = {{10, 1}, {1000, 100}, {100'000, 1000}}};
+
+TEST(MessageTimes, BetweenThePointsAreAPowerOfTheSize) {
+  EXPECT_DOUBLE_EQ(times.seconds(10, 4), 1);
+  EXPECT_DOUBLE_EQ(times.seconds(1000, 4), 100);
+  EXPECT_DOUBLE_EQ(times.seconds(100, 4), 10) << "from 10 to 1000 the time grows like the size";
+  EXPECT_DOUBLE_EQ(times.seconds(10'000, 4), 316.22776601683796) << "and further on like its root";
+}
+
+TEST(MessageTimes, BeyondThePointsAreThatOfTheFirstAndInProportionToTheLast) {
+  EXPECT_DOUBLE_EQ(times.seconds(1, 4), 1);
+  EXPECT_DOUBLE_EQ(times.seconds(300'000, 4), 3000);
+}
+
+TEST(MessageTimes, GrowWithTheRanksThatShareAProcessor) {
+  EXPECT_DOUBLE_EQ(times.seconds(10, 2), 1);
+  EXPECT_DOUBLE_EQ(times.seconds(10, 8), 2);
+}
+
+TEST(MessageTimes, AreReadAsTheyWereWritten) {
+  const test::Folder folder;
+  const std::string path = (folder.path() / "times.json").string();
+  std::ofstream(path) << json_text(times.json());
+  const auto read = MessageTimes::read(path);
+  ASSERT_TRUE(read) << read.status().to_string();
+  EXPECT_EQ(read->ranks, 4);
+  EXPECT_EQ(read->processors, 4);
+  EXPECT_EQ(read->from, path);
+  ASSERT_EQ(read->points.size(), 3u);
+  EXPECT_EQ(read->points[2].bytes, 100'000);
+  EXPECT_EQ(read->points[2].seconds, 1000);
+}
+
+TEST(MessageTimes, OfAnotherFileAreRefusedWithTheReason) {
+  const test::Folder folder;
+  const std::string path = (folder.path() / "times.json").string();
+  const auto why = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    const auto read = MessageTimes::read(path);
+    EXPECT_FALSE(read) << text;
+    return std::string(read.status().message());
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(why("no JSON"), "is no file of `lacuna tune`"));
+  EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2})"), "'messages' not found"));
+  EXPECT_TRUE(has(why(R"({"ranks": 1, "processors": 2, "messages": []})"), "ranks must be at least 2"));
+  EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2, "messages": []})"), "messages is empty"));
+  EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 0}]})"),
+                  "0 seconds for 8 bytes; must be more than 0"));
+  EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 1},
+                                                                    {"bytes": 8, "seconds": 1}]})"),
+                  "8 bytes follow 8; sizes must grow"));
+  EXPECT_FALSE(MessageTimes::read((folder.path() / "missing").string()));
+}
+
+TEST(MessageTimes, OfTheReferenceGrowWithTheSize) {
+  const MessageTimes& reference = MessageTimes::of_reference();
+  for (double bytes = 8; bytes < 1e9; bytes *= 2) {
+    EXPECT_GE(reference.seconds(2 * bytes, 2), reference.seconds(bytes, 2)) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::cli
