@@ -464,8 +464,8 @@ LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* u
  */
 LACUNA_EXPORT lacuna_status lacuna_alloc(size_t bytes, void** memory);
 /**
- * Gives back what lacuna_alloc() has returned, once no call uses it any more. Its pages go back to the system, so take
- * memory once and use it often. Null is allowed.
+ * Gives back what lacuna_alloc() has returned, once no call uses it any more. 256 MiB of such pages are kept for the
+ * next time, and the others go back to the system. Null is allowed.
  */
 LACUNA_EXPORT void lacuna_free(void* memory);
 /** @} */

@@ -14,8 +14,8 @@ namespace lacuna {
 /// there is no memory. Thread rule: any thread.
 void* allocate(std::size_t bytes) noexcept;
 
-/// Gives back what allocate() has returned, once no call uses it any more. Its pages go back to the system, so take
-/// memory once and use it often. Null changes nothing. Thread rule: any thread.
+/// Gives back what allocate() has returned, once no call uses it any more. 256 MiB of such pages are kept for the next
+/// time, and the others go back to the system. Null changes nothing. Thread rule: any thread.
 void deallocate(void* memory) noexcept;
 
 /// Returns the same memory as a resource of containers, such as

@@ -25,7 +25,7 @@ def allocate(nbytes: int) -> ctypes.Array[ctypes.c_ubyte]:
     -------
     ctypes.Array
         The bytes, with any content, as a buffer that can be written: ``memoryview``, ``numpy.frombuffer`` and
-        ``torch.frombuffer`` take it. The memory goes back to the system when nothing refers to it any more.
+        ``torch.frombuffer`` take it. The memory is given back when nothing refers to it any more.
     """
     address = _lacuna.allocate(nbytes)
     memory = (ctypes.c_ubyte * nbytes).from_address(address)
