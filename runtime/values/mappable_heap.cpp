@@ -1,6 +1,7 @@
 #include "runtime/values/mappable_heap.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -42,9 +43,19 @@ std::size_t longest_file() {
 
 }  // namespace
 
+// No other thread may be at work in the heap when the process forks: in the child nobody would unlock it.
 MappableHeap& MappableHeap::of_process() {
-  static auto* const heap = new MappableHeap();
+  static MappableHeap* const heap = [] {
+    static auto* const made = new MappableHeap();
+    ::pthread_atfork([] { std::lock(made->mutex_, made->look_); }, [] { made->unlock(); }, [] { made->unlock(); });
+    return made;
+  }();
   return *heap;
+}
+
+void MappableHeap::unlock() {
+  mutex_.unlock();
+  look_.unlock();
 }
 
 MappableHeap::~MappableHeap() {
@@ -70,8 +81,8 @@ std::byte* MappableHeap::take(std::size_t bytes) {
 /// Returns null if there is no such memory.
 std::byte* MappableHeap::take_mappable(std::size_t bytes) {
   if (bytes > bound_ || taken_bytes_ > bound_ - bytes) return nullptr;
-  part_from_parent();
   for (std::size_t i = segments_.size(); i-- > 0;) {
+    if (segments_[i].owner != ::getpid()) continue;
     if (std::byte* memory = take_from(static_cast<std::uint32_t>(i), bytes)) return memory;
   }
   if (!add_segment(bytes)) return nullptr;
@@ -137,6 +148,7 @@ bool MappableHeap::add_segment(std::size_t bytes) {
   }
   ::madvise(begin, segment.bytes, MADV_HUGEPAGE);  // where the system allows it for shared memory
   segment.begin = static_cast<std::byte*>(begin);
+  segment.owner = ::getpid();
   segment.device = status.st_dev;
   segment.inode = status.st_ino;
   const std::lock_guard lock(look_);
@@ -152,9 +164,10 @@ void MappableHeap::give_back(std::byte* memory, std::size_t) noexcept {
   taken_.erase(found);
   if (taken.segment == ordinary) return host_memory().give_back(memory, taken.bytes);
   taken_bytes_ -= taken.bytes;
-  if (owner_ != ::getpid()) return;  // the pages are those of the process that this one was forked from
+  Segment& segment = segments_[taken.segment];
+  if (segment.owner != ::getpid()) return;  // this process was forked from its owner, which may still use the memory
   try {
-    free_range(segments_[taken.segment], taken.offset, taken.bytes);
+    free_range(segment, taken.offset, taken.bytes);
   } catch (const std::bad_alloc&) {  // the range stays unused
   }
 }
@@ -185,13 +198,6 @@ void MappableHeap::let_go_of_pages(Segment& segment, std::size_t begin, std::siz
   if (idle_bytes_ + (end - begin) > most_idle_) return punch(segment.descriptor, begin, end);
   for (std::size_t at = begin / page; at < end / page; ++at) segment.idle[at] = true;
   idle_bytes_ += end - begin;
-}
-
-/// A forked process has the segments of its parent, and must take no memory from them.
-void MappableHeap::part_from_parent() {
-  if (owner_ == ::getpid()) return;
-  for (Segment& segment : segments_) segment.free.clear();
-  owner_ = ::getpid();
 }
 
 std::optional<MappableHeap::Place> MappableHeap::find(std::span<const std::byte> bytes) const {

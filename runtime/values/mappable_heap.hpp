@@ -67,6 +67,7 @@ class MappableHeap final : public MemorySpace {
     std::byte* begin = nullptr;
     std::size_t bytes = 0;
     int descriptor = -1;
+    pid_t owner = 0;  // the process that takes memory from it, and no process that was forked from that one
     std::uint64_t device = 0, inode = 0;
     std::map<std::size_t, std::size_t> free{};  // offset and length of each range; no two of them touch
     std::vector<bool> idle{};                   // by page: nobody uses it, and it is kept
@@ -78,13 +79,13 @@ class MappableHeap final : public MemorySpace {
     std::size_t offset = 0, bytes = 0;
   };
 
+  void unlock();
   std::byte* take_mappable(std::size_t bytes);
   std::byte* take_ordinary(std::size_t bytes);
   std::byte* take_from(std::uint32_t number, std::size_t bytes);
   bool add_segment(std::size_t bytes);
   void free_range(Segment& segment, std::size_t offset, std::size_t bytes);
   void let_go_of_pages(Segment& segment, std::size_t begin, std::size_t end);
-  void part_from_parent();
 
   // mutex_ guards everything. `look_` is held too while a segment is added, so that find() need not wait until pages
   // have been taken, which takes long.
@@ -95,7 +96,6 @@ class MappableHeap final : public MemorySpace {
   std::size_t bound_ = SIZE_MAX;
   std::size_t idle_bytes_ = 0;
   const std::size_t most_idle_;
-  pid_t owner_ = 0;  // the process that takes memory from the segments
 };
 
 }  // namespace lacuna

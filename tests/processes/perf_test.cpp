@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,7 +10,6 @@
 #include "algorithms/skip/skip.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/executed.hpp"
-#include "tests/support/environment.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -70,26 +67,9 @@ TEST(Perf, SaysWhatLacksForBuffersOnADeviceOrMeasuresThem) {
   EXPECT_NE(job.output().find(said), std::string::npos) << job.output();
 }
 
-TEST(Tune, WritesTimesThatExplainPredictsFrom) {
-  const Folder folder;
-  const std::string path = (folder.path() / "tuned.json").string();
-  Executed job({LACUNA_COMMAND, "launch", "--raw", "-n", "2", LACUNA_COMMAND, "tune", "-o", path}, {});
-  ASSERT_EQ(job.wait(), 0) << job.output();
-  const auto tuned = nlohmann::json::parse(std::ifstream(path));
-  const double seconds = tuned.at("messages").back().at("seconds"), bytes = tuned.at("messages").back().at("bytes");
-  Executed explained({LACUNA_COMMAND, "explain", "allreduce", "-b", fmt::format("{:.0f}", bytes), "--hosts", "2", "-a",
-                      "recursive_doubling", "--tuned", path, "-J"},
-                     {});
-  ASSERT_EQ(explained.wait(), 0) << explained.output();
-  const auto algorithms = nlohmann::json::parse(explained.output()).at("algorithms");
-  const auto row = std::find_if(algorithms.begin(), algorithms.end(), [](const auto& one) { return one.at("taken"); });
-  EXPECT_DOUBLE_EQ(row->at("predicted_seconds"), seconds) << "one message of all data";
-}
-
-TEST(Tune, NeedsTwoRanks) {
-  Executed alone({LACUNA_COMMAND, "tune"}, {});
-  EXPECT_EQ(alone.wait(), 1);
-  EXPECT_NE(alone.output().find("lacuna tune: it needs two ranks or more of one host"), std::string::npos);
+TEST(Perf, RefusesMappedMemoryForBuffersOnADevice) {
+  const auto output = perf(2, {"allreduce", "--device", "cuda", "--memory", "mapped"}, 1);
+  EXPECT_NE(output.find("--memory mapped is for buffers of the host; --device is cuda"), std::string::npos) << output;
 }
 
 TEST(Perf, EveryCollectiveIsRightInMappedMemory) {

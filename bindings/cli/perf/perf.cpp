@@ -218,6 +218,9 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
 /// Opens the first device that this process sees, if --device asks for one.
 Result<kernels::Device*> open_device(const PerfOptions& options) {
   if (!is_on_device(options.device)) return static_cast<kernels::Device*>(nullptr);
+  if (options.mapped) {
+    return Status(Code::InvalidArgument, "--memory mapped is for buffers of the host; --device is cuda");
+  }
   auto device = kernels::open_device(0);
   if (device) return device;
   return Status(device.status().code(), fmt::format("--device cuda: {}", device.status().message()));
@@ -263,7 +266,7 @@ int perf(const PerfOptions& options) {
   if (Status warm = warm_connections(*communicator); !warm) return fail(warm);
   if (reports) {
     if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
-    if (options.mapped && !*device) fmt::print("{}", text_of_mapped_memory());
+    if (options.mapped) fmt::print("{}", text_of_mapped_memory());
     fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   }
   const auto rows = measure_all(options, *communicator, *device, config->chunk);

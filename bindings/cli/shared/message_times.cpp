@@ -13,7 +13,7 @@ namespace {
 /// How many ranks share a processor.
 double crowd(Rank ranks, int processors) { return std::max(1.0, static_cast<double>(ranks) / std::max(processors, 1)); }
 
-/// Says what is wrong with the figures, or nothing.
+/// Returns what is wrong with the figures. The text is empty if nothing is.
 std::string flaw_of(const MessageTimes& times) {
   if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
   if (times.points.empty()) return "messages is empty";
@@ -32,16 +32,16 @@ const MessageTimes& MessageTimes::of_reference() {
   static const MessageTimes times{.ranks = 2,
                                   .processors = 2,
                                   .from = "the machine of docs/performance.md; `lacuna tune` measures yours",
-                                  .points = {{8, 0.7e-6},
-                                             {1 << 10, 0.9e-6},
-                                             {4 << 10, 1.7e-6},
-                                             {16 << 10, 4.2e-6},
-                                             {64 << 10, 6.1e-6},
-                                             {256 << 10, 20.9e-6},
-                                             {1 << 20, 81.9e-6},
-                                             {4 << 20, 362e-6},
-                                             {16 << 20, 1.9e-3},
-                                             {64 << 20, 9.5e-3}}};
+                                  .points = {{8, 0.853e-6},
+                                             {1 << 10, 0.96e-6},
+                                             {4 << 10, 1.487e-6},
+                                             {16 << 10, 2.598e-6},
+                                             {64 << 10, 7.939e-6},
+                                             {256 << 10, 27.17e-6},
+                                             {1 << 20, 103.2e-6},
+                                             {4 << 20, 626.6e-6},
+                                             {16 << 20, 3.593e-3},
+                                             {64 << 20, 13.08e-3}}};
   return times;
 }
 

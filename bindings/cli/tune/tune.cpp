@@ -28,11 +28,11 @@ constexpr int warmup = 5;
 Status check(const Communicator& world, const std::string& path) {
   const std::vector<std::string> hosts = world.hosts();
   if (world.size() < 2 || std::set(hosts.begin(), hosts.end()).size() > 1) {
-    return {
-        Code::InvalidArgument,
-        fmt::format("it needs two ranks or more of one host, such as `lacuna launch -n 2 -- lacuna tune`; here is {} "
-                    "on {}",
-                    count_of(world.size(), "rank"), fmt::join(std::set(hosts.begin(), hosts.end()), ", "))};
+    return {Code::InvalidArgument,
+            fmt::format(
+                "it needs two ranks or more of one host, such as `lacuna launch -n 2 -- lacuna tune`; this job has {} "
+                "on {}",
+                count_of(world.size(), "rank"), fmt::join(std::set(hosts.begin(), hosts.end()), ", "))};
   }
   return world.rank() == 0 ? check_writable(path) : Status();
 }

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "runtime/values/mappable_heap.hpp"
+#include "tests/support/process.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -32,6 +36,24 @@ TEST(MappableMemory, IsAlignedAndMappableAndGoesBack) {
 }
 
 TEST(MappableMemory, IsNullIfThereIsNotSoMuch) { EXPECT_EQ(allocate(SIZE_MAX - 1), nullptr); }
+
+// A lock that another thread holds when the process forks is never freed in the child.
+TEST(MappableMemory, CanBeTakenInAProcessThatIsForkedWhileAThreadTakesSome) {
+  std::atomic<bool> goes_on{true};
+  std::thread other([&] {
+    while (goes_on) deallocate(allocate(8 << 20));
+  });
+  for (int round = 0; round < 30; ++round) {
+    Process child([](const Process::Say& say) {
+      void* const memory = allocate(100);
+      say(memory ? "taken" : "none");
+      deallocate(memory);
+    });
+    EXPECT_EQ(child.line(std::chrono::seconds(20)), "taken") << "round " << round;
+  }
+  goes_on = false;
+  other.join();
+}
 
 TEST(MappableMemory, HoldsContainers) {
   std::pmr::vector<double> values(1000, &mappable_memory());

@@ -114,20 +114,29 @@ TEST(MappableHeap, BytesThatReachBeyondASegmentAreNotFound) {
   EXPECT_FALSE(heap.find(elsewhere));
 }
 
-TEST(MappableHeap, AForkedProcessTakesOtherMemoryThanItsParent) {
-  MappableHeap heap;
-  std::byte* const before = heap.take(1000);
-  std::memset(before, 1, 1000);
-  Process child([&](const Process::Say& say) {
-    heap.give_back(before, 1000);  // the parent still uses it
-    std::byte* const memory = heap.take(2000);
-    const bool is_apart = heap.find({memory, 2000})->segment != heap.find({before, 1000})->segment;
-    std::memset(memory, 2, 2000);
-    say(is_apart ? "apart" : "shared");
-  });
-  EXPECT_EQ(child.line(), "apart");
-  EXPECT_EQ(child.wait(), 0);
-  EXPECT_TRUE(std::all_of(before, before + 1000, [](std::byte one) { return one == std::byte{1}; }));
+// The heap keeps no pages, so that whoever gives back memory gives its pages to the system.
+TEST(MappableHeap, AForkedProcessTakesOtherMemoryThanItsParentAndGivesNoneOfItsBack) {
+  constexpr std::size_t bytes = 1 << 20;
+  for (const bool takes_first : {false, true}) {
+    MappableHeap heap(0);
+    std::byte* const before = heap.take(bytes);
+    std::memset(before, 1, bytes);
+    Process child([&](const Process::Say& say) {
+      bool is_apart = true;
+      const auto take = [&] {
+        std::byte* const memory = heap.take(bytes);
+        is_apart = is_apart && heap.find({memory, bytes})->segment != heap.find({before, bytes})->segment;
+        std::memset(memory, 2, bytes);
+      };
+      if (takes_first) take();
+      heap.give_back(before, bytes);  // the parent still uses it
+      take();
+      say(is_apart ? "apart" : "shared");
+    });
+    EXPECT_EQ(child.line(), "apart");
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_TRUE(std::all_of(before, before + bytes, [](std::byte one) { return one == std::byte{1}; })) << takes_first;
+  }
 }
 
 }  // namespace
