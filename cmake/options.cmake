@@ -51,6 +51,11 @@ if(LACUNA_SANITIZE)
   target_compile_options(lacuna_flags INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all -Og -g1)
   target_link_options(lacuna_flags INTERFACE -fsanitize=${LACUNA_SANITIZE})
+  # The thread sanitizer ignores fences, and g++ warns of each. Ours order memory between processes, which it never sees.
+  check_cxx_compiler_flag(-Wtsan LACUNA_WARNS_OF_FENCES)
+  if(LACUNA_WARNS_OF_FENCES)
+    target_compile_options(lacuna_flags INTERFACE -Wno-tsan)
+  endif()
   # In frames that are checked for use after return, g++ aligns data to 32 bytes and expects 64 (GCC bug 110027).
   check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)
   if(LACUNA_CAN_LIMIT_VECTORS)
