@@ -36,6 +36,8 @@ struct UcxOptions {
 ///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
 /// - UCX_SYSV_FIFO_SIZE and UCX_POSIX_FIFO_SIZE: 64, as in UCX 1.13; UCX 1.22 would take more than twice the memory,
 ///   and crashes if there is less;
+/// - UCX_SYSV_FIFO_ELEM_SIZE and UCX_POSIX_FIFO_ELEM_SIZE: 640, so that messages of up to half a KiB lie in the queue
+///   itself;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
 /// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
 /// - UCX_TLS=^posix, if /dev/shm can't be written or has too little room for this rank, even if others take that room

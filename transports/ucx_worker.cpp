@@ -45,6 +45,9 @@ bool is_allowed(std::string_view device, std::initializer_list<std::string_view>
 
 /// UCX_POSIX_FIFO_SIZE. UCX takes a buffer for each place of the queue, and one more.
 constexpr std::size_t posix_queue = 64;
+/// UCX_POSIX_FIFO_ELEM_SIZE, the bytes of a place in the queue. A message that fits there with all headers needs no
+/// buffer, which makes it a sixth faster. UCX's default is 128.
+constexpr std::size_t posix_place = 640;
 /// UCX_POSIX_RX_BUFS_GROW. UCX makes so many buffers at a time, and here it does so twice.
 constexpr std::size_t posix_buffers = 64;
 /// UCX 1.22 makes no segment if less than this is free (UCX_POSIX_SHM_MIN_SIZE). It crashes if that happens after it
@@ -140,6 +143,7 @@ void set_defaults(const UcxOptions& options) {
     set_default(prefix + "ERROR_HANDLING", "y");
     set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
     set_default(prefix + "FIFO_SIZE", std::to_string(posix_queue));
+    set_default(prefix + "FIFO_ELEM_SIZE", std::to_string(posix_place));
     set_default(prefix + "RX_BUFS_GROW", std::to_string(posix_buffers));
   }
   if (is_allowed("tcp", {"all"})) set_default("UCX_TCP_CONN_NB", "y");

@@ -11,6 +11,7 @@
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/mappable_heap.hpp"
 
 namespace lacuna::runtime {
 
@@ -20,6 +21,12 @@ Hosts of_ranks(const Hosts& hosts, Rank ranks) {
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
   return ranks == hosts.size() ? hosts : hosts.of(all);
+}
+
+/// Can other processes of the host map all of the output?
+bool is_mappable(const Call& call, Rank size) {
+  const auto* const begin = static_cast<const std::byte*>(call.output);
+  return begin && MappableHeap::of_process().find({begin, output_length(call, size) * size_of(call.dtype)});
 }
 
 }  // namespace
@@ -174,7 +181,11 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
   run.in_place = is_in_place(run.call, rank());
-  run.past_caches = bytes_of_buffers(run) >= executor_.options().cache_bytes;
+  const ExecutorOptions& configured = executor_.options();
+  const std::size_t bytes = bytes_of_buffers(run);
+  run.past_caches = bytes >= configured.cache_bytes;
+  run.mappable = !run.method && bytes > configured.chunk_bytes && configured.chunk_bytes >= configured.mapped_bytes &&
+                 is_mappable(run.call, size());
 }
 
 std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {

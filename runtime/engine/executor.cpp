@@ -49,7 +49,7 @@ void Executor::make_first_parts(CollectiveRun& run) {
       run.next_part = 1;
       roots = part.graph->roots().size();
     }
-    run.in_flight = parts_in_flight(run.plan);
+    run.in_flight = parts_in_flight(run);
     while (has_next_part(run)) roots += make_part(run).graph->roots().size();
   } catch (const std::bad_alloc&) {
     throw;
@@ -114,8 +114,9 @@ void Executor::lay_out_part(ActivePart& part) {
   lay_out(part, memory_);
 }
 
-std::uint32_t Executor::parts_in_flight(const Plan& plan) const {
-  if (plan.in_flight == 0) return options_.parts_in_flight;
+std::uint32_t Executor::parts_in_flight(const CollectiveRun& run) const {
+  const Plan& plan = run.plan;
+  if (plan.in_flight == 0) return options_.parts_in_flight * (run.mappable ? more_mappable_parts : 1);
   if (plan.in_flight <= most_parts_in_flight) return plan.in_flight;
   throw std::length_error(fmt::format("the plan asks for {} parts in flight, at most {} are allowed", plan.in_flight,
                                       most_parts_in_flight));

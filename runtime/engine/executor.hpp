@@ -186,7 +186,7 @@ class Executor : public Watched, private Receiver {
   void count_wait(std::uint64_t begin, bool looked_in_vain);
 
   // Steps (executor.cpp)
-  std::uint32_t parts_in_flight(const Plan& plan) const;
+  std::uint32_t parts_in_flight(const CollectiveRun& run) const;
   bool has_next_part(const CollectiveRun& run) const;
   void make_first_parts(CollectiveRun& run);
   void begin_call(CollectiveRun& run);

@@ -24,7 +24,7 @@ struct ExecutorOptions {
   std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
   std::size_t mapped_bytes = 16 << 10;   ///< the shortest message that its receiver reads in mapped memory
   std::size_t cache_bytes = SIZE_MAX;    ///< received data of calls with so many bytes do not go into the caches
-  std::uint32_t parts_in_flight = 2;     ///< of one run, unless its plan says how many
+  std::uint32_t parts_in_flight = 2;     ///< of one run, unless its plan says how many; see more_mappable_parts
   std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
   std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
   std::uint32_t max_messages = 65536;    ///< unfinished messages of one communicator
@@ -43,6 +43,9 @@ struct ExecutorOptions {
   TimeSource time{};  ///< of deadlines, stalls and waits; with a virtual clock no thread sleeps while it waits
 };
 
+/// A run whose data are read where they lie has so many times as many parts in flight. Such messages take no room on
+/// their way that would push the data out of the caches, and a rank that reads one makes its peers wait.
+inline constexpr std::uint32_t more_mappable_parts = 4;
 /// How long the watch has to say why a connection broke.
 inline constexpr std::chrono::seconds broken_link_grace{1};
 /// How long the watch has to say who is late.

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory_resource>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/registry/registry.hpp"
 #include "kernels/backend.hpp"
@@ -29,7 +32,7 @@ constexpr std::string_view names[] = {
 };
 
 /// Returns the ring's allreduce of that many floats.
-TypedCall ring(std::vector<float>& data) { return allreduce<float>(data, data, Reduction::Sum, {.algorithm = "ring"}); }
+TypedCall ring(std::span<float> data) { return allreduce<float>(data, data, Reduction::Sum, {.algorithm = "ring"}); }
 
 /// Returns how many messages each of two ranks sends for a ring of 64 KiB.
 std::uint64_t messages_of_ring() {
@@ -176,14 +179,22 @@ void eager() {
 
 void parts_in_flight() {
   const Variable small("LACUNA_CHUNK", "1K"), fetched("LACUNA_EAGER", "0"), variable("LACUNA_PARTS_IN_FLIGHT", "5");
-  auto ranks = local(2, Progress::Caller);
-  std::vector<float> first(16384), second(16384);
-  std::vector<Request> requests;
-  requests.push_back(*ranks[0].start(ring(first)));
-  while (ranks[0].progress()) continue;
-  EXPECT_EQ(ranks[0].counters(1).messages_sent, 5u) << "the first of each part";
-  requests.push_back(*ranks[1].start(ring(second)));
-  finish(requests);
+  const auto first_messages = [](std::pmr::memory_resource& memory) {
+    auto ranks = local(2, Progress::Caller);
+    std::pmr::vector<float> first(16384, &memory), second(16384, &memory);
+    std::vector<Request> requests;
+    requests.push_back(*ranks[0].start(ring(first)));
+    while (ranks[0].progress()) continue;
+    const std::uint64_t sent = ranks[0].counters(1).messages_sent;
+    requests.push_back(*ranks[1].start(ring(second)));
+    finish(requests);
+    return sent;
+  };
+  EXPECT_EQ(first_messages(*std::pmr::new_delete_resource()), 5u) << "the first of each part";
+  EXPECT_EQ(first_messages(mappable_memory()), 5u) << "messages of a chunk are copied";
+  const Variable mapped("LACUNA_MAPPED", "1K");
+  EXPECT_EQ(first_messages(*std::pmr::new_delete_resource()), 5u);
+  EXPECT_EQ(first_messages(mappable_memory()), 4 * 5u);
 }
 
 void max_runs() {
