@@ -14,12 +14,14 @@ constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 // The limits were measured on two ranks over shared memory and on emulated hosts with links of 1 Gbit/s
 // (docs/performance.md).
 constexpr std::array table = {
+    Preference{Collective::Allreduce, 64 << 10, Where::CrowdedHost, "star", "the fewest messages"},
     Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
                "so little that the number of rounds counts"},
     Preference{Collective::Allreduce, any_size, Where::EvenHosts, "two_level",
                "the least bytes and rounds between hosts"},
     Preference{Collective::Allreduce, 256 << 10, Where::PowersOfTwo, "halving_doubling",
                "the ring's bytes in fewer rounds"},
+    Preference{Collective::Allreduce, any_size, Where::OneHost, "direct", "the ring's bytes in two rounds"},
 };
 
 bool fits(Where where, const Hosts& hosts) {
@@ -30,6 +32,10 @@ bool fits(Where where, const Hosts& hosts) {
       return std::has_single_bit(static_cast<unsigned>(hosts.size()));
     case Where::EvenHosts:
       return hosts.count() > 1 && hosts.ranks_on_each() > 1;
+    case Where::OneHost:
+      return hosts.count() == 1 && hosts.size() > 2;
+    case Where::CrowdedHost:
+      return hosts.count() == 1 && hosts.size() > 4 && hosts.is_crowded();
   }
   return false;
 }

@@ -63,6 +63,12 @@ Topology Topology::binary_tree(Rank size) {
   return tree;
 }
 
+Topology Topology::star(Rank size) {
+  Topology tree(size);
+  for (Rank i = 0; i < tree.size_; ++i) tree.parents_.push_back(i == 0 ? -1 : 0);
+  return tree;
+}
+
 /// In the first tree number i of 1 .. P is position i - 1, in the second i - 2 (around P). Odd numbers are leaves.
 std::array<Topology, 2> Topology::double_binary_tree(Rank size) {
   std::array<Topology, 2> trees = {Topology(size), Topology(size)};

@@ -49,6 +49,8 @@ class Topology {
   static Topology binomial_tree(Rank size);
   /// The positions stand level by level, with two children each; 0 is the root.
   static Topology binary_tree(Rank size);
+  /// All other positions are children of position 0.
+  static Topology star(Rank size);
   /// Two binary trees over all positions. An inner position of one is a leaf of the other. Source: Sanders, Speck,
   /// Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan (2009), section 3.
   static std::array<Topology, 2> double_binary_tree(Rank size);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <thread>
 
 #include "runtime/engine/encoding.hpp"
 #include "runtime/job/launchers.hpp"
@@ -32,6 +33,9 @@ Status check_equal(std::string_view variable, Values& values) {
   }
   return {Code::Mismatch, fmt::format("{} differs: {}it must be the same on all ranks", variable, text)};
 }
+
+/// How many processors this process may use.
+std::uint32_t processors() { return std::max(std::thread::hardware_concurrency(), 1u); }
 
 }  // namespace
 
@@ -109,24 +113,25 @@ Status check_aggregator(const Config& config) {
 
 std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address) {
   Encoder entry;
-  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(address);
+  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(processors()).put(address);
   return {entry.bytes().begin(), entry.bytes().end()};
 }
 
-Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
-  std::vector<std::vector<std::byte>> addresses;
+Result<Told> read_entries(const std::vector<std::vector<std::byte>>& entries) {
+  Told told;
   Values credits, aggregators;
   for (std::size_t rank = 0; rank < entries.size(); ++rank) {
     Decoder entry(entries[rank]);
     credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
     aggregators[static_cast<std::size_t>(entry.get<Rank>())].push_back(static_cast<Rank>(rank));
-    addresses.push_back(entry.bytes(entries[rank].size()));
+    told.processors.push_back(entry.get<std::uint32_t>());
+    told.addresses.push_back(entry.bytes(entries[rank].size()));
     if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
   }
   Status equal = check_equal<variable::Bytes>("LACUNA_CREDITS", credits);
   if (equal) equal = check_equal<variable::Count>("LACUNA_AGGREGATORS", aggregators);
   if (!equal) return equal;
-  return addresses;
+  return told;
 }
 
 }  // namespace lacuna::runtime

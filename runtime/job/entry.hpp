@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "runtime/config/config.hpp"
@@ -28,11 +29,17 @@ Status check_rank(const Config& config, bool has_store);
 /// Returns ok, or why a process with this configuration can't be an aggregator of its job.
 Status check_aggregator(const Config& config);
 
-/// What a process tells the others when it joins: where its transport is reached, and what must be equal on all
-/// processes.
+/// What a process tells the others when it joins: where its transport is reached, how many processors it may use, and
+/// what must be equal on all processes.
 std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address);
-/// The addresses of all processes, from the entry of each. If what must be equal differs, the error is Mismatch on all
-/// of them.
-Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries);
+
+/// What the processes have told, by process.
+struct Told {
+  std::vector<std::vector<std::byte>> addresses;
+  std::vector<std::uint32_t> processors;
+};
+
+/// Reads the entries of all processes. If what must be equal differs, the error is Mismatch on all of them.
+Result<Told> read_entries(const std::vector<std::vector<std::byte>>& entries);
 
 }  // namespace lacuna::runtime

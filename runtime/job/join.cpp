@@ -142,13 +142,13 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .silence = config.watch_timeout},
                                   start_transport);
   if (!membership) return membership.status();
-  auto addresses = runtime::addresses_of(membership->addresses);
-  if (!addresses) return addresses.status();
+  auto told = runtime::read_entries(membership->addresses);
+  if (!told) return told.status();
   membership->aggregators = aggregators_of(config);
 
   job->id = membership->nonce;
   job->host_names = membership->hosts;
-  job->hosts = membership->grouping();
+  job->hosts = membership->grouping().with_processors(told->processors);
   const auto options = executor_options(config, **kernels, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
   job->aggregators = membership->aggregators;
@@ -158,7 +158,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   if (!watch) return watch.status();
   job->watch = std::move(*watch);
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
-  if (Status connected = job->executor->connect(*std::move(addresses)); !connected) return connected;
+  if (Status connected = job->executor->connect(std::move(told->addresses)); !connected) return connected;
   job->is_connected = true;
   if (job->executor->tracer()) job->watch->compare_clocks(longest_clock_comparison);
   return {};

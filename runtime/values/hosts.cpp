@@ -19,18 +19,34 @@ Rank Hosts::ranks_on(Rank host) const {
   return numbers_ ? static_cast<Rank>(std::count(numbers_->begin(), numbers_->end(), host)) : size_;
 }
 
+Hosts Hosts::with_processors(std::span<const std::uint32_t> by_rank) const {
+  Hosts hosts = *this;
+  hosts.is_crowded_ = false;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if (static_cast<std::uint32_t>(ranks_on(host_of(rank))) > by_rank[static_cast<std::size_t>(rank)]) {
+      hosts.is_crowded_ = true;
+    }
+  }
+  return hosts;
+}
+
+Hosts Hosts::keeping_crowd(Hosts others) const {
+  others.is_crowded_ = is_crowded_;
+  return others;
+}
+
 Hosts Hosts::of(std::span<const Rank> members) const {
-  if (!numbers_) return {static_cast<Rank>(members.size())};
+  if (!numbers_) return keeping_crowd(static_cast<Rank>(members.size()));
   std::vector<Rank> numbers;
   for (Rank rank : members) numbers.push_back(host_of(rank));
-  return Hosts(numbers);
+  return keeping_crowd(Hosts(numbers));
 }
 
 Hosts Hosts::turned(Rank shift) const {
   if (!numbers_ || shift == 0) return *this;
   std::vector<Rank> numbers = *numbers_;
   std::rotate(numbers.begin(), numbers.begin() + shift, numbers.end());
-  return Hosts(numbers);
+  return keeping_crowd(Hosts(numbers));
 }
 
 }  // namespace lacuna

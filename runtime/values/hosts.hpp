@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -46,11 +47,18 @@ class Hosts {
   /// The number of ranks on each host, or 0 if it differs between hosts.
   Rank ranks_on_each() const { return on_each_; }
 
+  /// The same hosts, of which the ranks say how many processors they have.
+  Hosts with_processors(std::span<const std::uint32_t> by_rank) const;
+  /// Does a host have more ranks than processors? No, if no rank has said how many it has. A group and turned positions
+  /// answer as the ranks that they are from.
+  bool is_crowded() const { return is_crowded_; }
+
   /// The hosts of a group whose rank i is rank members[i] here.
   Hosts of(std::span<const Rank> members) const;
   /// The host of each position, where position i is rank i + shift, modulo the number of ranks.
   Hosts turned(Rank shift) const;
 
+  /// Compares who shares a host with whom.
   friend bool operator==(const Hosts& a, const Hosts& b) {
     if (a.size_ != b.size_ || a.count_ != b.count_) return false;
     return a.numbers_ == b.numbers_ || (a.numbers_ && b.numbers_ && *a.numbers_ == *b.numbers_);
@@ -59,7 +67,10 @@ class Hosts {
  private:
   void set(std::vector<Rank> numbers, Rank count);
 
+  Hosts keeping_crowd(Hosts others) const;
+
   Rank size_ = 0, count_ = 0, on_each_ = 0;
+  bool is_crowded_ = false;
   std::shared_ptr<const std::vector<Rank>> numbers_;  // by rank; null: all on one host
 };
 

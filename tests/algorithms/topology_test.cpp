@@ -93,6 +93,7 @@ TEST(Topology, TreesOfAllSizesHaveOneRootFromWhichEveryPositionIsReached) {
   for (Rank size = -1; size <= 70; ++size) {
     ASSERT_NO_FATAL_FAILURE(expect_tree(Topology::binomial_tree(size), size));
     ASSERT_NO_FATAL_FAILURE(expect_tree(Topology::binary_tree(size), size));
+    ASSERT_NO_FATAL_FAILURE(expect_tree(Topology::star(size), size));
     for (const Topology& tree : Topology::double_binary_tree(size)) ASSERT_NO_FATAL_FAILURE(expect_tree(tree, size));
   }
 }
@@ -210,6 +211,22 @@ TEST(Hosts, AreNumberedByTheirFirstRankAndKnowWhetherTheyAreEven) {
   EXPECT_EQ(Hosts(Ranks{4, 4, 4}), Hosts(3));
   EXPECT_EQ(Hosts(3).ranks_on_each(), 3);
   EXPECT_EQ(Hosts().count(), 0);
+}
+
+TEST(Hosts, AreCrowdedIfOneHasMoreRanksThanARankSaysItHasProcessors) {
+  const Hosts hosts(Ranks{0, 0, 1, 0, 1});
+  EXPECT_FALSE(hosts.is_crowded());
+  const std::vector<std::uint32_t> enough = {3, 3, 2, 4, 8}, few = {3, 3, 2, 2, 8}, fewer = {3, 3, 2, 3, 1};
+  EXPECT_FALSE(hosts.with_processors(enough).is_crowded());
+  for (const auto& processors : {few, fewer}) {
+    const Hosts crowded = hosts.with_processors(processors);
+    EXPECT_TRUE(crowded.is_crowded());
+    EXPECT_EQ(crowded, hosts);
+    EXPECT_TRUE(crowded.of(Ranks{0, 2}).is_crowded());
+    EXPECT_TRUE(crowded.turned(2).is_crowded());
+    EXPECT_FALSE(crowded.with_processors(enough).is_crowded());
+  }
+  EXPECT_TRUE(Hosts(2).with_processors(std::vector<std::uint32_t>{1, 1}).of(Ranks{1}).is_crowded());
 }
 
 TEST(Hosts, OfMembersAndOfTurnedPositionsFollowTheirRanks) {

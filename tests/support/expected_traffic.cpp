@@ -242,6 +242,14 @@ void add_direct(const Part& part, Rank rank, Sum& sum) {
   }
 }
 
+/// All data go to rank 0, and from there to every rank.
+void add_star(const Part& part, Rank rank, Sum& sum) {
+  const Rank p = part.what.size;
+  for (Rank other = 1; other < p; ++other) {
+    if (rank == 0 || rank == other) sum.add(part.bytes(0, 1, 1), part.first);
+  }
+}
+
 /// What one position sends for a part of an allreduce. Null if there is no formula.
 using Sends = void (*)(const Part&, Rank, Sum&);
 Sends sends_of(std::string_view name) {
@@ -250,6 +258,7 @@ Sends sends_of(std::string_view name) {
   if (name == "double_tree") return add_double_tree;
   if (name == "torus") return add_torus;
   if (name == "direct") return add_direct;
+  if (name == "star") return add_star;
   return name == "two_level" ? add_two_level : nullptr;
 }
 

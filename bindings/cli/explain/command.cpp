@@ -1,4 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/explain/explain.hpp"
@@ -8,6 +12,8 @@ namespace lacuna::cli {
 namespace {
 
 constexpr Rank most_explained = 512;  // ranks; more would take too long, because all graphs of all algorithms are built
+
+int processors_of_this_host() { return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u)); }
 
 }  // namespace
 
@@ -31,18 +37,31 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_pattern(*command, options->pattern, "where entries lie")->excludes(fill_in);
   add_quantity<quantity::Duration>(*command, "--latency", options->latency, "time from one rank to another");
   add_quantity<quantity::Rate>(*command, "--rate", options->rate, "rate of each host's link");
-  command
-      ->add_option_function<std::string>(
-          "--tuned",
-          [options](const std::string& path) {
-            auto times = MessageTimes::read(path);
-            if (!times) throw CLI::ValidationError("--tuned", std::string(times.status().message()));
-            options->inside = *std::move(times);
-          },
-          "file of `lacuna tune`, for calls inside a host")
-      ->type_name("FILE");
+  const CLI::Option* tuned =
+      command
+          ->add_option_function<std::string>(
+              "--tuned",
+              [options](const std::string& path) {
+                auto times = MessageTimes::read(path);
+                if (!times) throw CLI::ValidationError("--tuned", std::string(times.status().message()));
+                options->inside = *std::move(times);
+              },
+              "file of `lacuna tune`, for calls inside a host; also says how many processors it has")
+          ->type_name("FILE");
+  const CLI::Option* processors =
+      command->add_option("--processors", options->processors, "processors of each host; as of this one by default")
+          ->type_name("N")
+          ->check(within(Limits<int>{1, 1 << 20}));
   command->add_flag("-J,--json", options->json, "print JSON");
-  command->callback([options, &exit_code] { exit_code = explain(*options); });
+  command->callback([options, processors, tuned, &exit_code] {
+    if (processors->count() == 0) {
+      options->processors = tuned->count() > 0 ? options->inside.processors : processors_of_this_host();
+    }
+    const std::vector<std::uint32_t> each(static_cast<std::size_t>(options->hosts.size()),
+                                          static_cast<std::uint32_t>(options->processors));
+    options->hosts = options->hosts.with_processors(each);
+    exit_code = explain(*options);
+  });
 }
 
 }  // namespace lacuna::cli

@@ -33,13 +33,19 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
 
 double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
   const Hosts& hosts = options.hosts;
+  if (cost.steps == 0) return 0;
   const auto bytes = static_cast<double>(cost.rank_bytes);
   Rank most = 0;
   for (Rank host = 0; host < hosts.count(); ++host) most = std::max(most, hosts.ranks_on(host));
-  if (cost.steps == 0) return 0;
-  if (hosts.count() == 1) return cost.steps * options.inside.seconds(bytes / cost.steps, most);
+  const int processors = std::max(std::min<int>(options.processors, most), 1);
+  if (hosts.count() == 1) {
+    const double in_turn = std::max<double>(cost.steps, cost.rank_messages / 2.0);
+    const auto all = static_cast<double>(cost.total_messages);
+    return std::max(in_turn * options.inside.seconds(bytes / in_turn),
+                    all * options.inside.seconds(static_cast<double>(cost.total_bytes) / all) / processors);
+  }
   const double between = cost.steps * options.latency + static_cast<double>(cost.host_bytes) / options.rate;
-  return most == 1 ? between : std::max(between, options.inside.seconds(bytes, most));
+  return most == 1 ? between : std::max(between, options.inside.seconds(bytes) * most / processors);
 }
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
@@ -48,6 +54,7 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
   Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
   struct Moved {
     std::uint64_t out = 0, in = 0;
+    int messages = 0;
   };
   std::vector<Moved> by_rank(static_cast<std::size_t>(hosts.size())), by_host(static_cast<std::size_t>(hosts.count()));
   for (Rank me = 0; me < hosts.size(); ++me) {
@@ -56,14 +63,21 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
       if (!step.sends()) continue;
       const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
       const std::uint64_t bytes = runtime::amount_in(graph, step.from, me, count).bytes_of(dtype);
-      by_rank[static_cast<std::size_t>(me)].out += bytes;
-      by_rank[static_cast<std::size_t>(to)].in += bytes;
+      Moved &sender = by_rank[static_cast<std::size_t>(me)], &receiver = by_rank[static_cast<std::size_t>(to)];
+      sender.out += bytes;
+      receiver.in += bytes;
+      ++sender.messages;
+      ++receiver.messages;
+      ++cost.total_messages;
       if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
       if (here != there) by_host[static_cast<std::size_t>(there)].in += bytes;
       cost.total_bytes += bytes;
     }
   }
-  for (const Moved& rank : by_rank) cost.rank_bytes = std::max({cost.rank_bytes, rank.out, rank.in});
+  for (const Moved& rank : by_rank) {
+    cost.rank_bytes = std::max({cost.rank_bytes, rank.out, rank.in});
+    cost.rank_messages = std::max(cost.rank_messages, rank.messages);
+  }
   for (const Moved& host : by_host) cost.host_bytes = std::max({cost.host_bytes, host.out, host.in});
   cost.depends_on_data = runtime::GraphCost(std::move(graphs)).of(0, count).depends_on_data;
   return cost;

@@ -12,15 +12,18 @@ namespace lacuna::cli {
 /// What an algorithm costs, counted in its graphs.
 struct Cost {
   int steps = 0;                  ///< rounds: messages in the longest chain in which each waits for the one before
+  int rank_messages = 0;          ///< the most that one rank sends and receives together
   std::uint64_t rank_bytes = 0;   ///< the most that one rank sends or receives
   std::uint64_t host_bytes = 0;   ///< the most that one host sends to others or receives from them
   std::uint64_t total_bytes = 0;  ///< what all ranks send
-  bool depends_on_data = false;   ///< more is sent, as much as values say, which only a call knows
+  std::uint64_t total_messages = 0;
+  bool depends_on_data = false;  ///< more is sent, as much as values say, which only a call knows
 };
 
 /// Returns the predicted time of a call that costs so much. Between hosts it is the latencies of the chain, and the
-/// busiest host's bytes over its link. Inside a host it is that of as many messages as there are rounds, which together
-/// have the bytes of the busiest rank.
+/// busiest host's bytes over its link. Inside a host, sending and receiving a message both take a processor half of the
+/// message's time. So the call takes as long as the longest chain, as the busiest rank, or as all messages on all
+/// processors, whichever is longest.
 double predicted_seconds(const Cost& cost, const ExplainOptions& options);
 
 /// Counts the cost of one call of `count` elements of `dtype` in one part. Data in buffers of another type count as of

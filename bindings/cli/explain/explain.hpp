@@ -22,6 +22,7 @@ struct ExplainOptions {
   PatternOptions pattern{};         ///< how entries lie; its density does not count
   double latency = 20e-6;           ///< seconds from one rank to another
   double rate = 125e6;              ///< bytes per second and host, each way
+  int processors = 2;               ///< of each host
   MessageTimes inside = MessageTimes::of_reference();  ///< how long messages inside a host take
   bool json = false;                                   ///< print JSON
 };

@@ -77,6 +77,7 @@ const std::map<std::string, std::function<Made(const TopologyOptions&)>>& makers
       {"two_level", [](const Options& options) { return one(Topology::two_level(options.hosts)); }},
       {"binomial_tree", [](const Options& options) { return one(Topology::binomial_tree(options.hosts.size())); }},
       {"binary_tree", [](const Options& options) { return one(Topology::binary_tree(options.hosts.size())); }},
+      {"star", [](const Options& options) { return one(Topology::star(options.hosts.size())); }},
       {"double_binary_tree", make_double_tree},
       {"parents",
        [](const Options& options) {

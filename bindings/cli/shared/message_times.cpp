@@ -10,9 +10,6 @@
 namespace lacuna::cli {
 namespace {
 
-/// How many ranks share a processor.
-double crowd(Rank ranks, int processors) { return std::max(1.0, static_cast<double>(ranks) / std::max(processors, 1)); }
-
 /// Returns what is wrong with the figures. The text is empty if nothing is.
 std::string flaw_of(const MessageTimes& times) {
   if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
@@ -74,14 +71,14 @@ Json MessageTimes::json() const {
   return json;
 }
 
-double MessageTimes::seconds(double bytes, Rank ranks_here) const {
-  const double crowded = crowd(ranks_here, processors) / crowd(ranks, processors);
+double MessageTimes::seconds(double bytes) const {
+  const double share = std::min(1.0, static_cast<double>(processors) / ranks);  // of a processor, for each rank
   const auto above = std::find_if(points.begin(), points.end(), [&](const Point& one) { return one.bytes >= bytes; });
-  if (above == points.begin()) return crowded * above->seconds;
-  if (above == points.end()) return crowded * points.back().seconds * bytes / points.back().bytes;
+  if (above == points.begin()) return share * above->seconds;
+  if (above == points.end()) return share * points.back().seconds * bytes / points.back().bytes;
   const Point &low = above[-1], &high = *above;
   const double along = std::log(bytes / low.bytes) / std::log(high.bytes / low.bytes);
-  return crowded * low.seconds * std::pow(high.seconds / low.seconds, along);
+  return share * low.seconds * std::pow(high.seconds / low.seconds, along);
 }
 
 }  // namespace lacuna::cli

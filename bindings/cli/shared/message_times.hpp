@@ -28,9 +28,10 @@ struct MessageTimes {
   /// The file of `lacuna tune`.
   Json json() const;
 
-  /// Between two points it is a power of the size, and beyond the last one it is proportional to the size. `ranks_here`
-  /// ranks share the processors: if they are more than these, each has a processor for a part of the time only.
-  double seconds(double bytes, Rank ranks_here) const;
+  /// Returns the time if each rank has a processor. Between two points it is a power of the size, and beyond the last
+  /// one it is proportional to the size. If the ranks were more than the processors when it was measured, each had one
+  /// for a part of the time only.
+  double seconds(double bytes) const;
 };
 
 }  // namespace lacuna::cli

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
+#include <vector>
 
 #include "tests/support/skip_call.hpp"
 
@@ -56,7 +58,7 @@ TEST(Registry, AnotherPreferenceGivesWayToTheCallsOwn) {
 
 TEST(Registry, MediumAllreducesHalveAndDoubleOnPowersOfTwo) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 8))->name, "halving_doubling");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "ring");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "direct");
 }
 
 TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
@@ -74,7 +76,21 @@ TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
 
 TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "direct");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 2))->name, "ring");
+}
+
+TEST(Registry, SmallAllreducesOfManyRanksThatShareProcessorsGoThroughOneOfThem) {
+  const auto name = [](std::size_t count, const Hosts& hosts, std::uint32_t processors) {
+    const std::vector<std::uint32_t> each(static_cast<std::size_t>(hosts.size()), processors);
+    return (*select_algorithm(call_of(Collective::Allreduce, "", count), hosts.with_processors(each)))->name;
+  };
+  EXPECT_EQ(name(10, 5, 4), "star");
+  EXPECT_EQ(name((64 << 10) / sizeof(float), 8, 2), "star");
+  EXPECT_EQ(name((64 << 10) / sizeof(float) + 1, 8, 2), "halving_doubling");
+  EXPECT_EQ(name(10, 5, 5), "recursive_doubling") << "each rank has a processor";
+  EXPECT_EQ(name(10, 4, 2), "recursive_doubling") << "the star is not quicker for so few ranks";
+  EXPECT_EQ(name(10, Hosts(std::vector<Rank>{0, 0, 0, 1, 1}), 1), "recursive_doubling") << "one rank is another host's";
 }
 
 TEST(Registry, ALimitOfSizeIsTheLargestOneThatFits) {
@@ -85,7 +101,7 @@ TEST(Registry, ALimitOfSizeIsTheLargestOneThatFits) {
   EXPECT_EQ(name(few), "recursive_doubling");
   EXPECT_EQ(name(few + sizeof(float)), "halving_doubling");
   EXPECT_EQ(name(more), "halving_doubling");
-  EXPECT_EQ(name(more + sizeof(float)), "ring");
+  EXPECT_EQ(name(more + sizeof(float)), "direct");
 }
 
 TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne) {

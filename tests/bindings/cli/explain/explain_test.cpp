@@ -98,13 +98,19 @@ TEST(PredictedSeconds, BetweenHostsAreTheChainAndTheBusiestHost) {
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 5) << "the host of two ranks moves 5000 bytes at 1000 a second";
 }
 
-TEST(PredictedSeconds, InsideAHostAreOneMessageARound) {
-  const Cost cost{.steps = 4, .rank_bytes = 4000, .host_bytes = 0, .total_bytes = 9000};
-  ExplainOptions options{.hosts = 2};
-  options.inside = {.ranks = 2, .processors = 4, .points = {{1000, 0.5}, {4000, 1}}};
+TEST(PredictedSeconds, InsideAHostAreTheLongestOfTheChainTheBusiestRankAndAllMessagesOnAllProcessors) {
+  Cost cost{.steps = 4, .rank_messages = 8, .rank_bytes = 4000, .total_bytes = 8000, .total_messages = 8};
+  ExplainOptions options{.hosts = 2, .processors = 4};
+  options.inside = {.ranks = 2, .processors = 2, .points = {{1000, 0.5}, {4000, 1}}};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 4 * 0.5);
+  cost.rank_messages = 20;
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 20 * 0.5 / 2);
   options.hosts = 8;
-  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 4 * 0.5 * 2) << "two ranks share a processor";
+  cost.total_messages = 64;
+  cost.total_bytes = 64000;
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 64 * 0.5 / 4);
+  options.processors = 16;
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 20 * 0.5 / 2) << "each of the 8 ranks has a processor";
   EXPECT_EQ(predicted_seconds({}, options), 0);
 }
 

@@ -13,20 +13,23 @@ namespace {
 const MessageTimes times{.ranks = 4, .processors = 4, .from = {}, .points = {{10, 1}, {1000, 100}, {100'000, 1000}}};
 
 TEST(MessageTimes, BetweenThePointsAreAPowerOfTheSize) {
-  EXPECT_DOUBLE_EQ(times.seconds(10, 4), 1);
-  EXPECT_DOUBLE_EQ(times.seconds(1000, 4), 100);
-  EXPECT_DOUBLE_EQ(times.seconds(100, 4), 10) << "from 10 to 1000 the time grows like the size";
-  EXPECT_DOUBLE_EQ(times.seconds(10'000, 4), 316.22776601683796) << "and further on like its root";
+  EXPECT_DOUBLE_EQ(times.seconds(10), 1);
+  EXPECT_DOUBLE_EQ(times.seconds(1000), 100);
+  EXPECT_DOUBLE_EQ(times.seconds(100), 10) << "from 10 to 1000 the time grows like the size";
+  EXPECT_DOUBLE_EQ(times.seconds(10'000), 316.22776601683796) << "and further on like its root";
 }
 
 TEST(MessageTimes, BeyondThePointsAreThatOfTheFirstAndInProportionToTheLast) {
-  EXPECT_DOUBLE_EQ(times.seconds(1, 4), 1);
-  EXPECT_DOUBLE_EQ(times.seconds(300'000, 4), 3000);
+  EXPECT_DOUBLE_EQ(times.seconds(1), 1);
+  EXPECT_DOUBLE_EQ(times.seconds(300'000), 3000);
 }
 
-TEST(MessageTimes, GrowWithTheRanksThatShareAProcessor) {
-  EXPECT_DOUBLE_EQ(times.seconds(10, 2), 1);
-  EXPECT_DOUBLE_EQ(times.seconds(10, 8), 2);
+TEST(MessageTimes, AreThoseOfRanksThatHaveAProcessorEach) {
+  MessageTimes measured = times;
+  measured.ranks = 8;
+  EXPECT_DOUBLE_EQ(measured.seconds(10), 0.5) << "two ranks shared a processor";
+  measured.ranks = 2;
+  EXPECT_DOUBLE_EQ(measured.seconds(10), 1);
 }
 
 TEST(MessageTimes, AreReadAsTheyWereWritten) {
@@ -68,7 +71,7 @@ TEST(MessageTimes, OfAnotherFileAreRefusedWithTheReason) {
 TEST(MessageTimes, OfTheReferenceGrowWithTheSize) {
   const MessageTimes& reference = MessageTimes::of_reference();
   for (double bytes = 8; bytes < 1e9; bytes *= 2) {
-    EXPECT_GE(reference.seconds(2 * bytes, 2), reference.seconds(bytes, 2)) << bytes;
+    EXPECT_GE(reference.seconds(2 * bytes), reference.seconds(bytes)) << bytes;
   }
 }
 
