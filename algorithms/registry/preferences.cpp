@@ -19,9 +19,9 @@ constexpr std::array table = {
                "so little that the number of rounds counts"},
     Preference{Collective::Allreduce, any_size, Where::EvenHosts, "two_level",
                "the least bytes and rounds between hosts"},
-    Preference{Collective::Allreduce, 256 << 10, Where::PowersOfTwo, "halving_doubling",
+    Preference{Collective::Allreduce, 1 << 20, Where::PowersOfTwo, "halving_doubling",
                "the ring's bytes in fewer rounds"},
-    Preference{Collective::Allreduce, any_size, Where::OneHost, "direct", "the ring's bytes in two rounds"},
+    Preference{Collective::Allreduce, any_size, Where::CrowdedHost, "direct", "the ring's bytes in two rounds"},
 };
 
 bool fits(Where where, const Hosts& hosts) {
@@ -32,8 +32,6 @@ bool fits(Where where, const Hosts& hosts) {
       return std::has_single_bit(static_cast<unsigned>(hosts.size()));
     case Where::EvenHosts:
       return hosts.count() > 1 && hosts.ranks_on_each() > 1;
-    case Where::OneHost:
-      return hosts.count() == 1 && hosts.size() > 2;
     case Where::CrowdedHost:
       return hosts.count() == 1 && hosts.size() > 4 && hosts.is_crowded();
   }

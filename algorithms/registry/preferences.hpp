@@ -17,7 +17,6 @@ struct Preference {
     Anywhere,
     PowersOfTwo,  ///< the number of ranks is one
     EvenHosts,    ///< several hosts have the same number of ranks, more than one
-    OneHost,      ///< more than two ranks are on one host
     CrowdedHost,  ///< more than four ranks are on one host, which has fewer processors than ranks
   } where;
   std::string_view algorithm;

@@ -27,7 +27,6 @@ std::string reason(const ExplainOptions& options, const Call& call) {
   if (asks_for_method(call)) return reason_of_method(*call.options.method.method(), call, options.hosts);
   if (!row) return "it is the first of its collective, and no rule prefers another for this size and number of ranks";
   static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each",
-                                          " on more than 2 ranks of one host",
                                           " on more than 4 ranks of a host with fewer processors"};
   const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
   return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(static_cast<double>(row->up_to_bytes)) : "any size",

@@ -58,7 +58,7 @@ TEST(Registry, AnotherPreferenceGivesWayToTheCallsOwn) {
 
 TEST(Registry, MediumAllreducesHalveAndDoubleOnPowersOfTwo) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 8))->name, "halving_doubling");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "direct");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "ring");
 }
 
 TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
@@ -76,11 +76,10 @@ TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
 
 TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "direct");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 2))->name, "ring");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
 }
 
-TEST(Registry, SmallAllreducesOfManyRanksThatShareProcessorsGoThroughOneOfThem) {
+TEST(Registry, ManyRanksThatShareProcessorsTakeAlgorithmsOfFewTurns) {
   const auto name = [](std::size_t count, const Hosts& hosts, std::uint32_t processors) {
     const std::vector<std::uint32_t> each(static_cast<std::size_t>(hosts.size()), processors);
     return (*select_algorithm(call_of(Collective::Allreduce, "", count), hosts.with_processors(each)))->name;
@@ -88,6 +87,9 @@ TEST(Registry, SmallAllreducesOfManyRanksThatShareProcessorsGoThroughOneOfThem) 
   EXPECT_EQ(name(10, 5, 4), "star");
   EXPECT_EQ(name((64 << 10) / sizeof(float), 8, 2), "star");
   EXPECT_EQ(name((64 << 10) / sizeof(float) + 1, 8, 2), "halving_doubling");
+  EXPECT_EQ(name((64 << 10) / sizeof(float) + 1, 7, 2), "direct");
+  EXPECT_EQ(name(1 << 20, 8, 2), "direct");
+  EXPECT_EQ(name(1 << 20, 8, 8), "ring");
   EXPECT_EQ(name(10, 5, 5), "recursive_doubling") << "each rank has a processor";
   EXPECT_EQ(name(10, 4, 2), "recursive_doubling") << "the star is not quicker for so few ranks";
   EXPECT_EQ(name(10, Hosts(std::vector<Rank>{0, 0, 0, 1, 1}), 1), "recursive_doubling") << "one rank is another host's";
@@ -97,11 +99,11 @@ TEST(Registry, ALimitOfSizeIsTheLargestOneThatFits) {
   const auto name = [](std::size_t bytes) {
     return (*select_algorithm(call_of(Collective::Allreduce, "", bytes / sizeof(float)), 8))->name;
   };
-  constexpr std::size_t few = 16 << 10, more = 256 << 10;
+  constexpr std::size_t few = 16 << 10, more = 1 << 20;
   EXPECT_EQ(name(few), "recursive_doubling");
   EXPECT_EQ(name(few + sizeof(float)), "halving_doubling");
   EXPECT_EQ(name(more), "halving_doubling");
-  EXPECT_EQ(name(more + sizeof(float)), "direct");
+  EXPECT_EQ(name(more + sizeof(float)), "ring");
 }
 
 TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne) {
