@@ -11,8 +11,8 @@ using Where = Preference::Where;
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
-// The limits were measured on two ranks over shared memory and on emulated hosts with links of 1 Gbit/s
-// (docs/performance.md).
+// The limits were measured on 2 to 16 ranks over shared memory, with two processors and with 16, and on emulated hosts
+// with links of 1 Gbit/s (docs/performance.md).
 constexpr std::array table = {
     Preference{Collective::Allreduce, 64 << 10, Where::CrowdedHost, "star", "the fewest messages"},
     Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",

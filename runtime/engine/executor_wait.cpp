@@ -48,7 +48,7 @@ bool Executor::wait_beside_thread(const Done& done, Clock::time_point until) {
 template <class Done>
 bool Executor::wait_for(const Done& done, Clock::time_point until) {
   if (options_.progress_thread) return wait_beside_thread(done, until);
-  const int rounds_under_lock = options_.spin > Clock::duration::zero() ? 16 : 2;  // a host may be crowded
+  const int rounds_under_lock = options_.spin > Clock::duration::zero() ? 16 : 2;  // others want the processor
   Clock::time_point idle_since{};
   for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
     give_way();

@@ -21,11 +21,12 @@ Rank Hosts::ranks_on(Rank host) const {
 
 Hosts Hosts::with_processors(std::span<const std::uint32_t> by_rank) const {
   Hosts hosts = *this;
+  std::vector<std::uint32_t> ranks(static_cast<std::size_t>(count_));
+  const auto ranks_beside = [&](Rank rank) -> std::uint32_t& { return ranks[static_cast<std::size_t>(host_of(rank))]; };
+  for (Rank rank = 0; rank < size_; ++rank) ++ranks_beside(rank);
   hosts.is_crowded_ = false;
   for (Rank rank = 0; rank < size_; ++rank) {
-    if (static_cast<std::uint32_t>(ranks_on(host_of(rank))) > by_rank[static_cast<std::size_t>(rank)]) {
-      hosts.is_crowded_ = true;
-    }
+    if (ranks_beside(rank) > by_rank[static_cast<std::size_t>(rank)]) hosts.is_crowded_ = true;
   }
   return hosts;
 }
