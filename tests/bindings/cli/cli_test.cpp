@@ -175,7 +175,7 @@ TEST(Command, TheManualHasTheTableThatInfoPrints) {
 TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
   const Outcome explained = lacuna({"explain", "allreduce", "-b", "64K", "-p", "8"});
   EXPECT_EQ(explained.exit_code, 0);
-  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 256 KiB on 2\\^k ranks"),
+  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 1 MiB on 2\\^k ranks"),
             1u);
   EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1.038 ms"), 1u)
       << explained.output;
