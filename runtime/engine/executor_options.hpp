@@ -43,8 +43,8 @@ struct ExecutorOptions {
   TimeSource time{};  ///< of deadlines, stalls and waits; with a virtual clock no thread sleeps while it waits
 };
 
-/// A run whose data are read where they lie has so many times as many parts in flight. Such messages take no room on
-/// their way that would push the data out of the caches, and a rank that reads one makes its peers wait.
+/// If the data of a run are read where they lie, so many times as many of its parts are in flight. A rank that reads a
+/// message makes its sender wait, and such messages need no room in the caches beside the data.
 inline constexpr std::uint32_t more_mappable_parts = 4;
 /// How long the watch has to say why a connection broke.
 inline constexpr std::chrono::seconds broken_link_grace{1};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/graph/picture.hpp"
@@ -190,6 +192,36 @@ TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
             lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
   for (Collective collective : all_collectives) {
     EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
+  }
+}
+
+/// Leaves this process, and those that it starts, one processor only.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    EXPECT_EQ(::sched_getaffinity(0, sizeof allowed_, &allowed_), 0);
+    int first = 0;
+    while (first < CPU_SETSIZE && !CPU_ISSET(first, &allowed_)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+  ~OneProcessor() { ::sched_setaffinity(0, sizeof allowed_, &allowed_); }
+
+ private:
+  cpu_set_t allowed_{};
+};
+
+TEST(Command, RanksThatShareAProcessorTellEachOtherAndChooseAlike) {
+  const OneProcessor crowded;
+  for (const auto& [ranks, algorithm] : {std::pair("5", " star "), std::pair("4", " recursive_doubling ")}) {
+    const Outcome measured =
+        lacuna({"launch", "-n", ranks, "--", LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "8", "-n", "3"});
+    EXPECT_EQ(measured.exit_code, 0) << measured.output;
+    EXPECT_EQ(count(measured.output, algorithm), 1u) << measured.output;
   }
 }
 
