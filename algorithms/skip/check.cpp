@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t most_stretches = 1000;  // each one is cut into at most 64 parts, which are planned in each run
+constexpr std::size_t most_stretches = 1000;  // each one has parts of its own, which are planned in each run
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 

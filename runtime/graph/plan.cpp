@@ -56,7 +56,7 @@ std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, st
   const std::size_t pieces = traits.in_pieces ? static_cast<std::size_t>(size) : 1;
   const std::size_t piece_bytes = longest * size_of(call.dtype) / pieces;
   const std::size_t wanted = std::max<std::size_t>(piece_bytes / chunk_bytes, 1);
-  return static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_floor(wanted), 64));
+  return static_cast<std::uint32_t>(std::min<std::size_t>(std::bit_floor(wanted), most_parts));
 }
 
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan) {

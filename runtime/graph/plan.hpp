@@ -64,8 +64,12 @@ struct Plan {
 /// Stands for everything in one part that must be equal on all ranks.
 std::uint64_t digest_of(const PartPlan& part);
 
+/// A call is cut into at most this many parts. With the default of LACUNA_CHUNK, its pieces are longer than a chunk
+/// from 4 GiB on only. Longer pieces leave the caches before the next step needs them, and exceed the credit.
+inline constexpr std::uint32_t most_parts = 1 << 14;
+
 /// The number of parts into which a call like this one, but of so many elements, is cut. It is a power of two of at
-/// most 64, chosen so that the pieces that travel come near to `chunk_bytes`, and equal on all ranks.
+/// most most_parts, chosen so that the pieces that travel come near to `chunk_bytes`, and equal on all ranks.
 std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes);
 
 /// Cuts `stretch` into parts, as if it were a call of its own, and adds them to the plan. A part that has stretches, or

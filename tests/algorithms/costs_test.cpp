@@ -71,5 +71,18 @@ TEST(Parts, OfBlocksGoByTheLongestOfThoseThatAllRanksKnow) {
   }
 }
 
+TEST(Parts, HavePiecesAsLongAsAChunkHoweverLongTheCallIs) {
+  constexpr std::size_t chunk = 256 << 10;
+  for (std::size_t parts = 1; parts <= most_parts; parts *= 2) {
+    for (const Rank size : {1, 2, 8}) {
+      const std::size_t bytes = parts * chunk * static_cast<std::size_t>(size);
+      const Call call{.collective = Collective::Allreduce, .count = bytes / 4, .dtype = Dtype::F32};
+      EXPECT_EQ(number_of_parts(call, call.count, size, chunk), parts) << bytes << " bytes on " << size << " ranks";
+    }
+  }
+  const Call longest{.collective = Collective::Allreduce, .count = std::size_t{1} << 40, .dtype = Dtype::F32};
+  EXPECT_EQ(number_of_parts(longest, longest.count, 2, chunk), most_parts);
+}
+
 }  // namespace
 }  // namespace lacuna

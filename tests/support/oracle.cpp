@@ -219,7 +219,7 @@ std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m) {
 std::size_t expected_parts(Collective collective, std::size_t bytes, Rank size, std::size_t chunk_bytes) {
   const std::size_t piece = collective == Collective::Allreduce ? bytes / static_cast<std::size_t>(size) : bytes;
   std::size_t parts = 1;
-  while (parts < 64 && piece / (2 * parts) >= chunk_bytes) parts *= 2;
+  while (parts < (1u << 14) && piece / (2 * parts) >= chunk_bytes) parts *= 2;
   return parts;
 }
 

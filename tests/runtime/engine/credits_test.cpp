@@ -145,5 +145,21 @@ TEST(Credits, EmptyMessagesOverdrawTheCreditUpToTheirAllowanceAndThenWaitAtTheir
   EXPECT_EQ(way.asked(), 10u);
 }
 
+TEST(Credits, SufficeForEachMessageOfACallHoweverLongTheCallIs) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.chunk_bytes = 256;
+  options.executor.credit_bytes = 4096;
+  Ranks ranks(2, options);
+  std::vector<std::vector<float>> data(2, std::vector<float>(1 << 18, 3.0f));
+  std::vector<const runtime::Run*> runs;
+  for (Rank rank : {0, 1}) runs.push_back(&must_post(ranks, rank, allreduce_call(data[rank], data[rank])));
+  while (ranks.sweep()) continue;
+  for (Rank rank : {0, 1}) {
+    ASSERT_TRUE(runs[rank]->finished && runs[rank]->status);
+    EXPECT_EQ(data[rank], std::vector<float>(1 << 18, 6.0f));
+    EXPECT_EQ(ranks.executor(rank).job_counters().descriptor_messages, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::test
