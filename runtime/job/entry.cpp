@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <thread>
 
 #include "runtime/engine/encoding.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
+#include "runtime/values/processors.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -33,9 +33,6 @@ Status check_equal(std::string_view variable, Values& values) {
   }
   return {Code::Mismatch, fmt::format("{} differs: {}it must be the same on all ranks", variable, text)};
 }
-
-/// How many processors this process may use.
-std::uint32_t processors() { return std::max(std::thread::hardware_concurrency(), 1u); }
 
 }  // namespace
 
@@ -113,7 +110,10 @@ Status check_aggregator(const Config& config) {
 
 std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address) {
   Encoder entry;
-  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(processors()).put(address);
+  entry.put(std::uint64_t{config.credits})
+      .put(aggregators_of(config))
+      .put(static_cast<std::uint32_t>(usable_processors()))
+      .put(address);
   return {entry.bytes().begin(), entry.bytes().end()};
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "kernels/backend.hpp"
 #include "kernels/copy_past_caches.hpp"
@@ -19,6 +18,7 @@
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/mappable_heap.hpp"
+#include "runtime/values/processors.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -31,11 +31,12 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_clock_comparison{1000};
 
-/// Are there more ranks than cores on this host? Then polling would only take time from other ranks.
+/// Are there more ranks on this host than processors that they may use? Then polling would only take time from other
+/// ranks.
 bool crowded(const Hosts& hosts, Rank rank) {
-  unsigned here = 0;
+  int here = 0;
   for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);
-  return here > std::thread::hardware_concurrency();
+  return here > usable_processors();
 }
 
 runtime::ExecutorOptions executor_options(const runtime::Config& config, const kernels::Backend& kernels,

@@ -1,19 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/explain/explain.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "runtime/values/processors.hpp"
 
 namespace lacuna::cli {
 namespace {
 
 constexpr Rank most_explained = 512;  // ranks; more would take too long, because all graphs of all algorithms are built
-
-int processors_of_this_host() { return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u)); }
 
 }  // namespace
 
@@ -55,7 +53,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->add_flag("-J,--json", options->json, "print JSON");
   command->callback([options, processors, tuned, &exit_code] {
     if (processors->count() == 0) {
-      options->processors = tuned->count() > 0 ? options->inside.processors : processors_of_this_host();
+      options->processors = tuned->count() > 0 ? options->inside.processors : usable_processors();
     }
     const std::vector<std::uint32_t> each(static_cast<std::size_t>(options->hosts.size()),
                                           static_cast<std::uint32_t>(options->processors));

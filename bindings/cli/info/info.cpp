@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bindings/cli/shared/provenance.hpp"
@@ -19,6 +18,8 @@
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/listeners.hpp"
+#include "runtime/values/count_of.hpp"
+#include "runtime/values/processors.hpp"
 #include "transports/mapped_segment.hpp"
 #include "transports/ucx.hpp"
 
@@ -101,7 +102,7 @@ void print_text(const runtime::Config& config) {
                          {"compiler:", fmt::format("{}, {}", all.compiler, all.build)},
                          {"UCX:", all.ucx},
                          {"Kokkos:", all.kokkos},
-                         {"host:", fmt::format("{}, {} processors", config.host, std::thread::hardware_concurrency())},
+                         {"host:", fmt::format("{}, {}", config.host, count_of(usable_processors(), "processor"))},
                          {"kernels:", kernels_of(config)},
                          {"kernels to choose from:", choice_of_kernels()},
                          {"devices:", kernels::devices_here()},

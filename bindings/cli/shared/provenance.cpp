@@ -9,10 +9,10 @@
 #include <ctime>
 #include <fstream>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "bindings/cli/shared/versions.hpp"
+#include "runtime/values/processors.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -39,7 +39,7 @@ Json machine() {
   return {{"host", names.nodename},
           {"system", fmt::format("{} {} {}", names.sysname, names.release, names.machine)},
           {"processor", processor()},
-          {"processors", std::thread::hardware_concurrency()}};
+          {"processors", usable_processors()}};
 }
 
 /// Returns the variables that the process was started with, without what a launcher tells each rank of its job. UCX's

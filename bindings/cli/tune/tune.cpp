@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/explain/cost.hpp"
@@ -16,6 +15,7 @@
 #include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
+#include "runtime/values/processors.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -66,7 +66,7 @@ int tune(const std::string& path) {
   const bool leads = world.rank() == 0;
   if (Status agreed = agree(world, check(world, path)); !agreed) return leads ? fail(agreed) : 1;
   if (Status warm = warm_connections(world); !warm) return fail(warm);
-  MessageTimes times{.ranks = world.size(), .processors = static_cast<int>(std::thread::hardware_concurrency())};
+  MessageTimes times{.ranks = world.size(), .processors = usable_processors()};
   const PerfOptions options;
   for (const std::size_t bytes : sizes) {
     const Result<double> seconds = time_message(world, options, bytes);
