@@ -64,8 +64,9 @@ struct Plan {
 /// Stands for everything in one part that must be equal on all ranks.
 std::uint64_t digest_of(const PartPlan& part);
 
-/// A call is cut into at most this many parts. With the default of LACUNA_CHUNK, its pieces are longer than a chunk
-/// from 4 GiB on only. Longer pieces leave the caches before the next step needs them, and exceed the credit.
+/// A call is cut into at most this many parts. With the default of LACUNA_CHUNK, pieces are longer than a chunk only
+/// where a rank's share is longer than 4 GiB. Longer pieces leave the caches before the next step needs them, and
+/// exceed the credit.
 inline constexpr std::uint32_t most_parts = 1 << 14;
 
 /// The number of parts into which a call like this one, but of so many elements, is cut. It is a power of two of at

@@ -47,7 +47,7 @@ std::optional<int> least_quota(const fs::path& top, const fs::path& group, Quota
   for (fs::path inner = group.relative_path();; inner = inner.parent_path()) {
     const Quota quota = quota_of(top / inner);
     if (quota.time > 0 && quota.period > 0) {
-      const auto processors = static_cast<int>(std::min((quota.time + quota.period - 1) / quota.period, 1LL << 20));
+      const auto processors = static_cast<int>(std::min((quota.time - 1) / quota.period + 1, 1LL << 20));
       least = std::min(least.value_or(processors), processors);
     }
     if (inner.empty()) return least;

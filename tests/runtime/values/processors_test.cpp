@@ -34,6 +34,8 @@ TEST_F(Processors, AreAsManyAsTheQuotaOfAGroupPaysForRoundedUp) {
   EXPECT_EQ(quota_of_groups("0::/job\n", root()), 2);
   set("job/cpu.max", "1000 100000");
   EXPECT_EQ(quota_of_groups("0::/job\n", root()), 1);
+  set("job/cpu.max", "9223372036854775807 100000");
+  EXPECT_EQ(quota_of_groups("0::/job\n", root()), 1 << 20);
   set("job/cpu.max", "max 100000");
   EXPECT_EQ(quota_of_groups("0::/job\n", root()), std::nullopt);
 }
