@@ -31,8 +31,7 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_clock_comparison{1000};
 
-/// Are there more ranks on this host than processors that they may use? Then polling would only take time from other
-/// ranks.
+/// Does this host have more ranks than processors? Then polling would only take time from other ranks.
 bool crowded(const Hosts& hosts, Rank rank) {
   int here = 0;
   for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);

@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The quota of one group in microseconds of a period, if it has one. A quota of -1 or "max" is none.
+/// In each period a group may compute for so much time, both in microseconds. A time of 0 or less means no limit, and
+/// so does "max", which is not read as a number.
 struct Quota {
   long long time = 0, period = 0;
 };
@@ -40,8 +41,8 @@ bool has_cpu(std::string_view controllers) {
   }
 }
 
-/// The least quota of a group and of those in which it lies, up to `top`. A group that is not mounted here, as in a
-/// container, has no files and so no quota.
+/// Returns the least quota of a group and of the groups around it, up to `top`. Inside a container the group's folder
+/// may be missing. It then has no files, and so no quota.
 std::optional<int> least_quota(const fs::path& top, const fs::path& group, Quota (*quota_of)(const fs::path&)) {
   std::optional<int> least;
   for (fs::path inner = group.relative_path();; inner = inner.parent_path()) {
@@ -56,7 +57,8 @@ std::optional<int> least_quota(const fs::path& top, const fs::path& group, Quota
 
 }  // namespace
 
-/// A line is NUMBER:CONTROLLERS:PATH. Version 2 has one line, with number 0 and no controllers.
+/// Each line of `membership` reads NUMBER:CONTROLLERS:PATH. Groups of version 2 have one line, which names no
+/// controllers.
 std::optional<int> quota_of_groups(const std::string& membership, const fs::path& root) {
   std::optional<int> least;
   std::istringstream lines(membership);

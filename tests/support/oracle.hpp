@@ -66,7 +66,7 @@ OwnReduction sum_of_bytes(Dtype dtype);
 std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m);
 
 /// Into how many parts a call is cut. The number is doubled while the pieces that travel stay at least `chunk_bytes`
-/// long, and is 2^14 at most.
+/// long. It is at most 2^14.
 std::size_t expected_parts(Collective collective, std::size_t bytes, Rank size, std::size_t chunk_bytes);
 
 }  // namespace lacuna::test
