@@ -30,9 +30,9 @@ struct File {
 
 }  // namespace
 
-Result<MappedSegment> MappedSegment::map(const MappableSegment& segment) {
-  const File file{
-      ::open(fmt::format("/proc/{}/fd/{}", segment.process, segment.descriptor).c_str(), O_RDONLY | O_CLOEXEC)};
+Result<MappedSegment> MappedSegment::map(const MappableSegment& segment, Use use) {
+  const File file{::open(fmt::format("/proc/{}/fd/{}", segment.process, segment.descriptor).c_str(),
+                         (use == Use::Writing ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
   if (file.descriptor < 0) return refused(segment, std::strerror(errno));
   struct stat status {};
   if (::fstat(file.descriptor, &status) != 0) return refused(segment, std::strerror(errno));
@@ -40,16 +40,17 @@ Result<MappedSegment> MappedSegment::map(const MappableSegment& segment) {
   const bool is_meant = status.st_dev == segment.device && status.st_ino == segment.inode &&
                         static_cast<std::uint64_t>(status.st_size) == segment.bytes;
   if (!is_meant || seals < 0 || (seals & F_SEAL_SHRINK) == 0) return refused(segment, "it is another file");
-  void* const begin = ::mmap(nullptr, segment.bytes, PROT_READ, MAP_SHARED, file.descriptor, 0);
+  const int protection = use == Use::Writing ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const begin = ::mmap(nullptr, segment.bytes, protection, MAP_SHARED, file.descriptor, 0);
   if (begin == MAP_FAILED) return refused(segment, std::strerror(errno));
   ::madvise(begin, segment.bytes, MADV_HUGEPAGE);  // where the system allows it for shared memory
-  return MappedSegment({static_cast<const std::byte*>(begin), segment.bytes});
+  return MappedSegment({static_cast<std::byte*>(begin), segment.bytes});
 }
 
 MappedSegment::MappedSegment(MappedSegment&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedSegment::~MappedSegment() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 Status memory_can_be_mapped() {

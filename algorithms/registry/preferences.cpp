@@ -14,6 +14,8 @@ constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 // The limits were measured on 2 to 16 ranks over shared memory, with two processors and with 16, and on emulated hosts
 // with links of 1 Gbit/s (docs/performance.md).
 constexpr std::array table = {
+    Preference{Collective::Allreduce, 4 << 10, Where::Board, "board", "one look at memory that all ranks share"},
+    Preference{Collective::Barrier, any_size, Where::Board, "board", "one look at memory that all ranks share"},
     Preference{Collective::Allreduce, 64 << 10, Where::CrowdedHost, "star", "the fewest messages"},
     Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
                "so little that the number of rounds counts"},
@@ -32,6 +34,8 @@ bool fits(Where where, const Hosts& hosts) {
       return std::has_single_bit(static_cast<unsigned>(hosts.size()));
     case Where::EvenHosts:
       return hosts.count() > 1 && hosts.ranks_on_each() > 1;
+    case Where::Board:
+      return hosts.has_board();
     case Where::CrowdedHost:
       return hosts.count() == 1 && hosts.size() > 4 && hosts.is_crowded();
   }

@@ -17,6 +17,7 @@ struct Preference {
     Anywhere,
     PowersOfTwo,  ///< the number of ranks is one
     EvenHosts,    ///< several hosts have the same number of ranks, more than one
+    Board,        ///< all ranks share a board
     CrowdedHost,  ///< more than four ranks are on one host, which has fewer processors than ranks
   } where;
   std::string_view algorithm;

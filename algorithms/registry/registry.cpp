@@ -166,7 +166,7 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
   }
   const Method* method = method_of(call, algorithm);
   if (has_entries(call) && !(method && method->entry_length)) return takes_no_entries(call, algorithm);
-  if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
+  if (Status fits = serves(algorithm, call, hosts); !fits) return fits;
   return &algorithm;
 }
 

@@ -46,6 +46,9 @@ class Communicator : public Client {
   /// From now on calls may use the aggregators. `hall` is the communicator of all processes of the job, on which this
   /// communicator's first rank announces such calls. It outlives this object.
   void announce_on(Communicator& hall) { hall_ = &hall; }
+  /// From now on calls may use this board, which all ranks share. No call may have been made, and `hosts` must say that
+  /// there is a board.
+  void share(Board board) { take_board(std::move(board)); }
   /// Sends bytes that nobody waits for. Returns ok, or why they are not sent.
   Status send_alone(Rank to, int tag, std::shared_ptr<const std::vector<std::byte>> bytes);
   /// Takes part in a call that the communicator's first rank has announced. This process is an aggregator. The call

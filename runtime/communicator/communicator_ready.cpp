@@ -147,6 +147,7 @@ void Communicator::launch(CollectiveRun& run) {
     executor_.lay_aside_parts(run);
     throw;
   }
+  if (run.algorithm->on_board && board()) run.first_turn = board()->take(run.parts);
   if (MethodState* state = run.call.options.state) ++state->runs;
   if (run.method) begin_method(run);
   tell_own_length(run, rank());

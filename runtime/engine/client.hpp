@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/engine/board_turns.hpp"
 #include "runtime/engine/matching.hpp"
 #include "runtime/engine/run_table.hpp"
 #include "runtime/engine/watched.hpp"
@@ -37,6 +38,9 @@ class Client {
   RunTable& runs() { return runs_; }
   const RunTable& runs() const { return runs_; }
   Matching& matching() { return matching_; }
+  /// The board that all ranks share, or null.
+  BoardTurns* board() { return board_ ? &*board_ : nullptr; }
+  const BoardTurns* board() const { return board_ ? &*board_ : nullptr; }
 
   bool has_failed() const { return !poison_.is_ok(); }
   /// From now on every post is refused with this status. The executor ends the unfinished runs.
@@ -69,6 +73,8 @@ class Client {
  protected:
   /// The group holds the executor's own process. The executor outlives the client.
   Client(Executor& executor, std::uint64_t id, Group group, Hosts hosts);
+  /// The ranks share this board. No call may have been made.
+  void take_board(Board board) { board_.emplace(std::move(board)); }
   ~Client() = default;
 
   /// Returns why no call can be made any more, or ok. The caller must return it to the program.
@@ -88,6 +94,7 @@ class Client {
   const Rank rank_;
   RunTable runs_;
   Matching matching_;
+  std::optional<BoardTurns> board_;
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported
   mutable bool unheard_ = false;  // the communicator has failed, and no call has told the program yet

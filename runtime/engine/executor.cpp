@@ -80,6 +80,7 @@ void Executor::begin(Run& first) {
   });
   settle();
   after_handlers();
+  if (first.finished && !options_.progress_thread && is_neglected()) progress_locked();
   wake();
 }
 
@@ -202,6 +203,8 @@ void Executor::start(ActivePart& part, StepId step) {
     case StepKind::Release:
       give_back(part.buffer(part.graph->steps()[step].to), memory_);
       return complete(part, step);
+    case StepKind::BoardReduce:
+      return start_board_reduce(part, step);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "runtime/engine/absence.hpp"
 #include "runtime/engine/alarms.hpp"
+#include "runtime/engine/board_turns.hpp"
 #include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
 #include "runtime/engine/device_compute.hpp"
@@ -178,11 +179,14 @@ class Executor : public Watched, private Receiver {
     std::uint64_t mapped_messages = 0;
     std::uint64_t stalls = 0;
     std::uint64_t staged_bytes = 0;
+    std::uint64_t rows_written = 0;  ///< bytes of the own rows of boards
+    std::uint64_t rows_read = 0;     ///< bytes of each other member's rows
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
 
   // Counting (executor_counters.cpp)
+  Counters traffic_with(Rank peer) const;
   void count_wait(std::uint64_t begin, bool looked_in_vain);
 
   // Steps (executor.cpp)
@@ -217,6 +221,17 @@ class Executor : public Watched, private Receiver {
   bool end_works();
   void end_work(Work& work);
   void kernel_failed(CollectiveRun& call, const Work& work);
+
+  // Reductions on a board (executor_board.cpp)
+  void start_board_reduce(ActivePart& part, StepId step);
+  void end_board_copy(const Work& work);
+  void await_turn(const StepOf& step, Stage* stage);
+  bool advance_board(Client& communicator);
+  bool advance_boards();
+  bool write_row(Board& board, const BoardTurns::Turn& turn);
+  bool agrees(const ActivePart& part, const Board& board, std::uint64_t turn);
+  void reduce_rows(const Board& board, const BoardTurns::Turn& turn);
+  void end_turn(const BoardTurns::Turn& turn);
 
   // Data on a device (executor_device.cpp)
   Status open_device(const Memory& memory);
@@ -273,6 +288,7 @@ class Executor : public Watched, private Receiver {
   void end_send(Operation* operation, bool sent);
   bool end_operation(Operation* operation, bool well);
   void return_credit(Rank peer);
+  void send_credit(Rank peer);
 
   // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
   void send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks);
@@ -321,6 +337,7 @@ class Executor : public Watched, private Receiver {
 
   // Progress (executor_progress.cpp)
   bool progress_locked();
+  bool is_neglected();
   bool may_sleep();
   bool works_may_sleep();
   void wake();
@@ -352,6 +369,8 @@ class Executor : public Watched, private Receiver {
   Links links_;
   Lanes<StepOf> ready_;
   Clients communicators_;
+  std::vector<Client*> boards_;  // communicators of which a step reduces on the board
+  std::uint32_t neglected_ = 0;  // how often something has moved while nobody looked at the transport
   // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;

@@ -137,15 +137,15 @@ void Executor::end_work(Work& work) {
   const std::size_t received = work.kernel ? 0 : work.computation.from.bytes();
   if (!work.kernel) release_held(work.holder, received);
   --run.operations;
-  const bool is_send = part->graph->steps()[id].kind == StepKind::Send;
-  if (is_send && (run.finished || !work.status)) release_stage(*work.holder.stage);
+  Stage* const stage = work.kernel ? nullptr : work.holder.stage;
+  if (stage && (run.finished || !work.status)) release_stage(*stage);
   if (run.finished) {  // it has failed
     if (run.operations > 0) return;
     if (options_.progress_thread) ended_.notify_all();
     return let_go(run);
   }
   if (!work.kernel && !work.status) return device_failed(work);
-  if (is_send) return end_stage(work);
+  if (stage) return part->graph->steps()[id].sends() ? end_stage(work) : end_board_copy(work);
   if (part->graph->steps()[id].receives()) return note_consumed(*part, id, received);
   if (work.kernel) {
     CollectiveRun& call = as_collective(run);

@@ -5,7 +5,16 @@ namespace lacuna::runtime {
 
 Counters Executor::counters(Rank peer) const {
   Lock lock(*this);
-  return transport_->counters(static_cast<Peer>(peer));
+  return traffic_with(peer);
+}
+
+/// A board is one of all ranks. Each of its rows counts as sent to every other rank.
+Counters Executor::traffic_with(Rank peer) const {
+  Counters traffic = transport_->counters(static_cast<Peer>(peer));
+  if (peer == rank_) return traffic;
+  traffic.payload_sent += tally_.rows_written;
+  traffic.payload_received += tally_.rows_read;
+  return traffic;
 }
 
 JobCounters Executor::job_counters() const {
@@ -24,7 +33,7 @@ JobCounters Executor::job_counters() const {
                   .mapped_messages = tally_.mapped_messages,
                   .staged_bytes = tally_.staged_bytes,
                   .stalls = tally_.stalls};
-  for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(transport_->counters(static_cast<Peer>(peer)));
+  for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(traffic_with(peer));
   return all;
 }
 

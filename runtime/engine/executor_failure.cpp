@@ -103,6 +103,7 @@ void Executor::leave(Client& communicator) {
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
+  std::erase(boards_, &communicator);
   after_handlers();
   communicators_.retire(communicator, std::move(last), tick_scale_.line());
 }
@@ -159,6 +160,13 @@ void Executor::end_call(CollectiveRun& run, const Status& status) {
 void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
   const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
   ready_.remove_if(is_theirs);
+  for (Client* communicator : boards_) {
+    communicator->board()->remove_if([&](const BoardTurns::Turn& turn) {
+      if (!is_theirs(turn.step)) return false;
+      if (turn.stage) release_stage(*turn.stage);
+      return true;
+    });
+  }
   for (Link& peer : links_) {
     peer.sends.remove_if([&](const Sending& next) {
       if (!is_theirs(next.step)) return false;

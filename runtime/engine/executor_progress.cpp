@@ -121,12 +121,23 @@ std::string Executor::flight_record() const {
   return record_.text();
 }
 
+/// Something has moved on a board, for which nobody has looked at the transport. Must it be looked at now? Else
+/// messages would wait as long as a program makes nothing but calls on the board.
+bool Executor::is_neglected() {
+  constexpr std::uint32_t longest = 64;
+  return ++neglected_ % longest == 0;
+}
+
 bool Executor::progress_locked() {
   const bool computed = is_computing() && end_works();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
-  bool moved = true;
-  serving_ = nullptr;
-  guarded([&] { moved = transport_->progress(); });
+  bool moved = !boards_.empty() && advance_boards();
+  if (!moved || is_neglected()) {
+    serving_ = nullptr;
+    bool arrived = true;
+    guarded([&] { arrived = transport_->progress(); });
+    moved = moved || arrived;
+  }
   moved = moved || computed;
   if (moved || links_.needs_pump() || !failures_.empty()) {
     after_handlers();
@@ -190,6 +201,9 @@ bool Executor::works_may_sleep() {
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
   if (!works_may_sleep()) return false;
+  for (Client* communicator : boards_) {
+    if (!communicator->board()->may_sleep()) return false;
+  }
   return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < duties_.next() && transport_->arm();
 }
 

@@ -173,10 +173,13 @@ bool Executor::end_operation(Operation* operation, bool well) {
 }
 
 void Executor::return_credit(Rank peer) {
-  Link& to = links_[peer];
-  if (to.owed() < credit_threshold_) return;
+  if (links_[peer].owed() >= credit_threshold_) send_credit(peer);
+}
+
+/// Sends a message that does nothing but return credit and wake a peer that sleeps.
+void Executor::send_credit(Rank peer) {
   Operation* operation = operations_.take();
-  operation->header = {.credits = to.tell(), .kind = MessageKind::Credit};
+  operation->header = {.credits = links_[peer].tell(), .kind = MessageKind::Credit};
   operation->step = {};
   operation->peer = peer;
   operation->bytes = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/posted.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -142,6 +143,12 @@ std::string RunTable::text_of(const CollectiveRun& run) const {
       const Step& step = part->graph->steps()[id];
       const StepState& state = part->states[id];
       if (!state.started || state.ended) continue;
+      if (step.meets()) {
+        const auto missing = run.communicator->board()->missing(run.first_turn + part->number);
+        if (missing.empty()) continue;
+        return text + fmt::format(", part {} step {} misses the row of rank {} on the board", part->number, id,
+                                  run.communicator->group().process_of(missing.front()));
+      }
       if (!step.sends() && !step.receives()) {
         if (waits_for_send.empty()) waits_for_send = fmt::format(", part {} step {} computes", part->number, id);
         continue;

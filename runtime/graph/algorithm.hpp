@@ -71,6 +71,7 @@ struct Algorithm {
   std::string_view summary{};  ///< one line: rounds and bytes per rank; empty if Method::algorithms has it
   bool symmetric;              ///< its program uses positions only in sums, so that one graph serves all of them
   bool by_hosts = false;       ///< its program calls GraphBuilder::hosts()
+  bool on_board = false;       ///< its program calls GraphBuilder::board_reduce(), so that a part fits into a row
   /// Returns ok, or why the algorithm refuses these options, or this number of ranks on these hosts. Null: it accepts
   /// all. The checks that all algorithms share come first.
   Status (*supports)(const Call& call, const Hosts& hosts) = nullptr;
@@ -81,6 +82,10 @@ struct Algorithm {
   /// Describes the parameters of its program. Null: it has none.
   const ParameterSet* parameters = nullptr;
 };
+
+/// Returns ok, or why the algorithm does not serve this call, without a method, of ranks on these hosts: it needs a
+/// board that is not there or too small, or it refuses.
+Status serves(const Algorithm& algorithm, const Call& call, const Hosts& hosts);
 
 /// Runs the program for the position of the shape, within the frame of its structure. If the algorithm is symmetric,
 /// the result serves all positions.

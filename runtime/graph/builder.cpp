@@ -243,6 +243,15 @@ Region GraphBuilder::receive_landed(Rank from_peer, BufferInfo landed) {
   return to;
 }
 
+bool GraphBuilder::meets() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.meets(); });
+}
+
+StepId GraphBuilder::board_reduce(Region to, Region from) {
+  if (meets()) refuse("board_reduce() is called twice: a part has one row of the board");
+  return add({.kind = StepKind::BoardReduce, .to = to, .from = from});
+}
+
 StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind::Copy, .to = to, .from = from}); }
 
 StepId GraphBuilder::reduce(Region to, Region from) { return add({.kind = StepKind::Reduce, .to = to, .from = from}); }

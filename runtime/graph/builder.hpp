@@ -85,6 +85,9 @@ class GraphBuilder {
   /// Receives a message of any length, up to the capacity of the buffer. It stays where it lands until the last step
   /// that reads it has ended. Returns the region of the message.
   Region receive_landed(Rank from_peer, BufferInfo landed);
+  /// to = the `from` of all positions, reduced in the order of the ranks. Each position writes its row of the board
+  /// that all share. A program may do this once, on all positions alike. Only algorithms that are on_board may do it.
+  StepId board_reduce(Region to, Region from);
   StepId copy(Region to, Region from);
   /// to = to op from
   StepId reduce(Region to, Region from);
@@ -112,6 +115,8 @@ class GraphBuilder {
   void replace_both(Buffer with) { stands_for_ = {with, with}; }
   Buffer stands_for(Buffer callers) const { return stands_for_[static_cast<std::size_t>(callers)]; }
   const std::vector<Step>& steps() const { return steps_; }
+  /// Does a step of the program meet those of all other positions?
+  bool meets() const;
   /// Calls visit(region, whether it is written) for all that one of these steps touches.
   template <class Visit>
   void each_access(const Step& step, Visit visit) const {

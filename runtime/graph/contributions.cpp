@@ -48,15 +48,17 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
     own[me] = true;
   }
   Ranks sent;  // what the last message carries; its receive comes next
+  Ranks met;   // what all steps of a meeting read together; the order has these steps one behind the other
   for (const Walk::Stop& at : walk.order()) {
-    const auto held = [&](const Region& region) -> Ranks* {
-      const auto me = static_cast<std::size_t>(at.position);
-      const Region there = placed(*graphs[me], region, at.position);
+    const auto held_at = [&](Rank position, const Region& region) -> Ranks* {
+      const auto me = static_cast<std::size_t>(position);
+      const Region there = placed(*graphs[me], region, position);
       if (there.is_signal()) return nullptr;
       const bool holds = is_any_place(*graphs[me], there) ||
                          (reaches({there.begin, there.of}, begin) && reaches(end, {there.end, there.of}));
       return holds ? &values[me][there.buffer] : nullptr;
     };
+    const auto held = [&](const Region& region) { return held_at(at.position, region); };
     if (at.step->kind == StepKind::Kernel) {
       follow_kernel(graphs[static_cast<std::size_t>(at.position)]->kernel(*at.step), held);
       continue;
@@ -65,6 +67,13 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
     const Ranks* from = at.step->reads() ? held(at.step->from) : nullptr;
     Ranks result = from ? *from : Ranks();
     if (at.step->receives()) add(result, sent);
+    if (at.step->meets() && at.position == 0) {
+      met.clear();
+      for (Rank position = 0; position < static_cast<Rank>(graphs.size()); ++position) {
+        if (const Ranks* more = held_at(position, at.step->from)) add(met, *more);
+      }
+    }
+    if (at.step->meets()) result = met;
     Ranks* to = at.step->writes() ? held(at.step->to) : &sent;
     if (!to) continue;
     if (at.step->kind == StepKind::Reduce) add(result, *to);

@@ -66,10 +66,12 @@ struct Step {
 
   bool sends() const { return kind == StepKind::Send; }
   bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }
+  /// Does it happen on all positions together?
+  bool meets() const { return kind == StepKind::BoardReduce; }
   /// Does it read `from`? A kernel does not: its regions stand in its row.
   bool reads() const {
     return kind == StepKind::Send || kind == StepKind::ReceiveReduce || kind == StepKind::Copy ||
-           kind == StepKind::Reduce;
+           kind == StepKind::Reduce || kind == StepKind::BoardReduce;
   }
   /// Does it write `to`? A kernel does not: its regions stand in its row.
   bool writes() const { return kind != StepKind::Send && kind != StepKind::Kernel; }

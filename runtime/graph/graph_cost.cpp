@@ -34,10 +34,11 @@ DataAmount amount_in(const Graph& graph, const Region& region, Rank position, st
 int rounds_of(std::span<const Graph* const> graphs) {
   const Walk walk(graphs);
   std::vector<int> rounds(walk.steps(), 0);  // by step: messages in the longest chain before it
-  int sent = 0, longest = 0;
+  int sent = 0, met = 0, longest = 0;
   for (const Walk::Stop& at : walk.order()) {
     int& here = rounds[at.number];
     if (at.step->receives()) here = std::max(here, sent + 1);
+    if (at.step->meets()) here = met = std::max(here + 1, met);
     sent = here;
     longest = std::max(longest, here);
     walk.each_later(at, [&](std::size_t next) { rounds[next] = std::max(rounds[next], here); });
@@ -59,6 +60,12 @@ GraphCost::GraphCost(Graphs graphs) : rounds_(rounds_of(graphs.distinct())) {
 GraphCost::Moves GraphCost::moves_of(const Graph& graph, Rank position) {
   Moves moves;
   for (const Step& step : graph.steps()) {
+    if (step.meets()) {
+      const Move row{placed(graph, step.from, position), graph.buffer(step.from).element};
+      for (auto* side : {&moves.sent, &moves.received}) {
+        side->insert(side->end(), static_cast<std::size_t>(graph.shape().size) - 1, row);
+      }
+    }
     if (!step.sends() && !step.receives()) continue;
     const Region& region = step.sends() ? step.from : step.to;
     if (is_foreseen(graph, region)) {

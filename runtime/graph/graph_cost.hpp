@@ -29,7 +29,8 @@ struct DataAmount {
 /// graph does not tell it: if a value says how long the region is, or if its buffer has a length of its own.
 DataAmount amount_in(const Graph& graph, const Region& region, Rank position, std::size_t count);
 
-/// The number of rounds: the messages in the longest chain in which each message waits for the one before. `graphs` are
+/// The number of rounds: the messages in the longest chain in which each message waits for the one before. Rows of the
+/// board count as messages. `graphs` are
 /// those of all positions, or the one graph of a symmetric program.
 int rounds_of(std::span<const Graph* const> graphs);
 

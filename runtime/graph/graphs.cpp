@@ -2,18 +2,7 @@
 
 #include <utility>
 
-#include "runtime/graph/frame.hpp"
-
 namespace lacuna {
-
-GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
-  const Frame* frame = shape.structure.frame;
-  GraphBuilder g(shape, algorithm.symmetric);
-  if (frame) frame->before(g);
-  algorithm.build(g);
-  if (frame && frame->after) frame->after(g);
-  return g;
-}
 
 Graphs::Graphs(std::vector<Graph> graphs, Rank size) : graphs_(std::move(graphs)) {
   const auto count = static_cast<std::size_t>(size);

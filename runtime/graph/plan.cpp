@@ -76,4 +76,10 @@ void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t
   }
 }
 
+/// A part of several has less than twice the bytes of a chunk.
+void add_rows(const Call& call, const PartPlan& stretch, std::size_t chunk_bytes, Plan& plan) {
+  const bool is_short = stretch.data.count * size_of(call.dtype) <= board_row_bytes;
+  add_parts(call, stretch, 1, is_short ? board_row_bytes : std::min(chunk_bytes, board_row_bytes / 2), plan);
+}
+
 }  // namespace lacuna

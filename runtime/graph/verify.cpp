@@ -135,6 +135,27 @@ Status check_message(std::span<const Graph* const> graphs, const Walk::Message& 
                       sender, *send, receiver, *receive, interval(from.region), interval(to.region), reason)};
 }
 
+/// Checks that either no position or each of them has a step that meets those of the others, on the same elements.
+Status check_meeting(std::span<const Graph* const> graphs) {
+  const auto step_of = [](const Graph& graph) -> const Step* {
+    const auto found = std::ranges::find_if(graph.steps(), [](const Step& step) { return step.meets(); });
+    return found == graph.steps().end() ? nullptr : &*found;
+  };
+  const Step* const first = step_of(*graphs[0]);
+  for (std::size_t position = 1; position < graphs.size(); ++position) {
+    const Step* const other = step_of(*graphs[position]);
+    if (!first && !other) continue;
+    if (!first || !other) {
+      return {Code::InvalidArgument, fmt::format("position {} meets the others on the board, and position {} does not",
+                                                 first ? 0 : position, first ? position : 0)};
+    }
+    if (same_elements(first->from, other->from) && same_elements(first->to, other->to)) continue;
+    return {Code::InvalidArgument, fmt::format("positions 0 and {} reduce different elements on the board: {} and {}",
+                                               position, interval(first->from), interval(other->from))};
+  }
+  return {};
+}
+
 Status check_cycles(const Walk& walk) {
   if (!walk.stuck()) return {};
   return {Code::InvalidArgument,
@@ -311,6 +332,7 @@ Status verify(std::span<const Graph* const> graphs) {
   for (const Walk::Message& message : walk.messages()) {
     if (Status status = check_message(graphs, message); !status) return status;
   }
+  if (Status status = check_meeting(graphs); !status) return status;
   if (Status status = check_cycles(walk); !status) return status;
   for (auto graph = graphs.begin(); graph != graphs.end(); ++graph) {
     if (std::find(graphs.begin(), graph, *graph) != graph) continue;

@@ -45,7 +45,14 @@ std::vector<Walk::End> Walk::ends() const {
 
 void Walk::match(std::vector<std::size_t>& others) {
   for (const Stop& stop : stops_) {
-    if (!stop.step->sends() && !stop.step->receives()) others[stop.number] = stop.number;
+    if (stop.step->meets()) {
+      meeting_.push_back(stop.number);
+    } else if (!stop.step->sends() && !stop.step->receives()) {
+      others[stop.number] = stop.number;
+    }
+  }
+  if (meeting_.size() == graphs_.size()) {
+    for (std::size_t number : meeting_) others[number] = number;
   }
   const End* first = nullptr;  // the first end of the last message
   const std::vector<End> all = ends();
@@ -68,9 +75,10 @@ void Walk::match(std::vector<std::size_t>& others) {
 }
 
 /// Both ends of a message happen once both can. So the steps that either of them waits for are counted together, at the
-/// send.
+/// send. Those that the steps of a meeting wait for are counted at the first one of these.
 void Walk::arrange(const std::vector<std::size_t>& others) {
   const auto counted_with = [&](std::size_t number) {
+    if (stops_[number].step->meets()) return meeting_.front();
     return stops_[number].step->receives() && others[number] != nobody ? others[number] : number;
   };
   std::vector<std::size_t> waits(stops_.size(), 0), ready;
@@ -91,6 +99,8 @@ void Walk::arrange(const std::vector<std::size_t>& others) {
     const std::size_t number = ready[i];
     take(number);
     if (others[number] != number) take(others[number]);
+    if (!stops_[number].step->meets()) continue;
+    for (std::size_t other = 1; other < meeting_.size(); ++other) take(meeting_[other]);
   }
   const auto stuck = std::find_if(stops_.begin(), stops_.end(),
                                   [&](const Stop& stop) { return waits[counted_with(stop.number)] != 0; });

@@ -38,9 +38,10 @@ class Walk {
   /// A step that sends or receives the same message as another step of its position. Nothing: there is none.
   const std::optional<Stop>& twice() const { return twice_; }
 
-  /// The steps of all positions. Each stands behind the steps that it waits for, and a receive stands right behind its
-  /// send. So they can happen in this order even if a send ends only once its receive has started. The order lacks the
-  /// steps on a cycle, the steps whose message lacks an end, and the steps that wait for one of these.
+  /// The steps of all positions. Each stands behind the steps that it waits for, a receive stands right behind its
+  /// send, and steps that meet stand together, in the order of their positions. So they can happen in this order even
+  /// if a send ends only once its receive has started. The order lacks the steps on a cycle, the steps whose message
+  /// lacks an end, those that do not meet one of each position, and the steps that wait for one of these.
   std::span<const Stop> order() const { return order_; }
   /// The step with the lowest number that order() lacks. Nothing: it has all steps.
   const std::optional<Stop>& stuck() const { return stuck_; }
@@ -66,6 +67,7 @@ class Walk {
   std::span<const Graph* const> graphs_;
   std::vector<Stop> stops_;  // by number
   std::vector<Message> messages_;
+  std::vector<std::size_t> meeting_;  // the numbers of the steps that meet, by position
   std::optional<Stop> twice_, stuck_;
   std::vector<Stop> order_;
 };

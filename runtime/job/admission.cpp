@@ -91,7 +91,7 @@ void send(Channel& channel, const Address& address) {
 SharedFrame share(const Roster& roster) {
   Encoder body;
   body.put(roster.nonce).put(static_cast<std::int64_t>(roster.silence.count()));
-  body.put(static_cast<std::uint8_t>(roster.on_one_host));
+  body.put(static_cast<std::uint8_t>(roster.on_one_host)).put(std::span<const std::byte>(roster.offer));
   for (const std::string& host : roster.hosts) body.put(std::string_view(host));
   for (std::uint64_t machine : roster.machines) body.put(machine);
   return share_frame(static_cast<std::uint8_t>(Say::Roster), body.bytes());
@@ -154,6 +154,7 @@ std::optional<Roster> read_roster(const Frame& frame, Rank size) {
   roster.nonce = body.get<std::uint64_t>();
   roster.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, INT_MAX));
   roster.on_one_host = body.get<std::uint8_t>() != 0;
+  roster.offer = body.bytes(longest_offer);
   for (Rank rank = 0; rank < size; ++rank) roster.hosts.push_back(body.text(longest_host));
   for (Rank rank = 0; rank < size; ++rank) roster.machines.push_back(body.get<std::uint64_t>());
   if (!is(frame, Say::Roster) || !body.complete()) return std::nullopt;

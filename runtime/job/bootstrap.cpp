@@ -36,9 +36,9 @@ Status check(const Job& job) {
 
 /// The caller's function, with checks of its result.
 MakeAddress checked(const MakeAddress& make_address) {
-  return [&make_address](bool on_one_host) -> Result<std::vector<std::byte>> {
+  return [&make_address](const Gathering& gathering) -> Result<std::vector<std::byte>> {
     if (!make_address) return std::vector<std::byte>();
-    Result<std::vector<std::byte>> address = make_address(on_one_host);
+    Result<std::vector<std::byte>> address = make_address(gathering);
     if (!address || address->size() <= admission::longest_address) return address;
     return Status(Code::InvalidArgument, fmt::format("an address of {} bytes; allowed are {} at most", address->size(),
                                                      admission::longest_address));
@@ -58,7 +58,7 @@ Status check_key(const Job& job, bool on_loopback) {
 }
 
 Result<Membership> alone(const Job& job, const MakeAddress& make_address) {
-  Result<std::vector<std::byte>> address = make_address(true);
+  Result<std::vector<std::byte>> address = make_address({.on_one_host = true});
   if (!address) return address.status();
   Membership membership;
   membership.on_one_host = true;

@@ -29,6 +29,9 @@ struct Job {
   std::string key;
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
+  /// Makes what rank 0 tells all ranks before they make their addresses, 256 bytes at most. It is called on rank 0 if
+  /// all ranks are on one host. Empty: nothing is told.
+  std::function<std::vector<std::byte>()> offer{};
   std::chrono::milliseconds timeout{60'000};
   Interrupted interrupted{};  ///< ends the join when it returns true, and is not asked again then; empty: nothing does
   std::chrono::milliseconds silence{
@@ -52,10 +55,15 @@ struct Membership {
   Hosts grouping() const;
 };
 
+/// What a rank knows when it makes its address.
+struct Gathering {
+  bool on_one_host = false;  ///< all ranks are on one host, where loopback is enough; if not, they may be on several
+  std::vector<std::byte> offer{};  ///< what rank 0's Job::offer has made
+};
+
 /// Makes the bytes that the other ranks get from this rank, at most 64 KiB. join() calls it once, on its own thread,
-/// when all ranks have come. If `on_one_host`, all ranks are on one host, where loopback is enough; if not, they may be
-/// on several. Without a function the bytes are empty.
-using MakeAddress = std::function<Result<std::vector<std::byte>>(bool on_one_host)>;
+/// when all ranks have come. Without a function the bytes are empty.
+using MakeAddress = std::function<Result<std::vector<std::byte>>(const Gathering& gathering)>;
 
 /// Joins the job. It blocks until all ranks have come, or for `job.timeout`; the resolver of host names and
 /// `make_address` may add to that, and `job.share` may take as long before.

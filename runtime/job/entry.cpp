@@ -108,11 +108,12 @@ Status check_aggregator(const Config& config) {
   return {Code::InvalidArgument, "an aggregator needs LACUNA_STORE, host:port where rank 0 listens"};
 }
 
-std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address) {
+std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address, bool sees_board) {
   Encoder entry;
   entry.put(std::uint64_t{config.credits})
       .put(aggregators_of(config))
       .put(static_cast<std::uint32_t>(usable_processors()))
+      .put(static_cast<std::uint8_t>(sees_board))
       .put(address);
   return {entry.bytes().begin(), entry.bytes().end()};
 }
@@ -125,6 +126,7 @@ Result<Told> read_entries(const std::vector<std::vector<std::byte>>& entries) {
     credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
     aggregators[static_cast<std::size_t>(entry.get<Rank>())].push_back(static_cast<Rank>(rank));
     told.processors.push_back(entry.get<std::uint32_t>());
+    told.all_see_board = entry.get<std::uint8_t>() != 0 && told.all_see_board;
     told.addresses.push_back(entry.bytes(entries[rank].size()));
     if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
   }

@@ -29,14 +29,15 @@ Status check_rank(const Config& config, bool has_store);
 /// Returns ok, or why a process with this configuration can't be an aggregator of its job.
 Status check_aggregator(const Config& config);
 
-/// What a process tells the others when it joins: where its transport is reached, how many processors it may use, and
-/// what must be equal on all processes.
-std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address);
+/// What a process tells the others when it joins: where its transport is reached, how many processors it may use,
+/// whether it sees the board of the job, and what must be equal on all processes.
+std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address, bool sees_board);
 
 /// What the processes have told, by process.
 struct Told {
   std::vector<std::vector<std::byte>> addresses;
   std::vector<std::uint32_t> processors;
+  bool all_see_board = true;
 };
 
 /// Reads the entries of all processes. If what must be equal differs, the error is Mismatch on all of them.

@@ -122,11 +122,11 @@ GroupState::~GroupState() {
 }
 
 std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
-                                       const Group& group) {
+                                       const Group& group, const std::shared_ptr<std::byte>& board) {
   const auto end = [](GroupState* state) {
     if (state->job->home.is_here()) delete state;
   };
-  return {new GroupState(std::move(job), id, place, group), end};
+  return {new GroupState(std::move(job), id, place, group, board), end};
 }
 
 Status introduce(GroupState& group) {

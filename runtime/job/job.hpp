@@ -75,9 +75,13 @@ inline constexpr std::uint64_t world_key = Digest().add("world").value();
 struct GroupState {
   /// `place` says how it was made: world_key, or what key_of_part() returns. Unlike `id`, it is the same in jobs that
   /// do the same.
-  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group)
-      : job(std::move(whole)), key(place), communicator(*job->executor, id, group, job->hosts_of(group), place) {
+  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group,
+             const std::shared_ptr<std::byte>& board)
+      : job(std::move(whole)),
+        key(place),
+        communicator(*job->executor, id, group, job->hosts_of(group).with_board(board != nullptr), place) {
     if (job->hall) communicator.announce_on(*job->hall);
+    if (communicator.hosts().has_board()) communicator.share({board, group.size(), communicator.rank()});
   }
   /// The aggregators forget the communicator.
   ~GroupState();
@@ -95,9 +99,10 @@ struct GroupState {
   runtime::Communicator communicator;
 };
 
-/// Makes a communicator. A child made by fork() never destroys it, because everything in it belongs to the parent.
+/// Makes a communicator. `board` is memory that all its ranks share, or null. A child made by fork() never destroys it,
+/// because everything in it belongs to the parent.
 std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
-                                       const Group& group);
+                                       const Group& group, const std::shared_ptr<std::byte>& board = nullptr);
 
 /// Makes a new communicator known to the job's aggregators. Its members call this; the first one waits until all
 /// aggregators know it.

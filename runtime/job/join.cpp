@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "runtime/values/digest.hpp"
 #include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/processors.hpp"
+#include "transports/board.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -85,7 +87,7 @@ Status take_algorithms(const runtime::Config& config, Rank size, const Registry&
   for (const auto& [collective, name] : config.algorithms) {
     Call call{.collective = collective};
     call.options.algorithm = name;
-    if (const auto known = registry.select(call, size, {}); !known) {
+    if (const auto known = registry.select(call, Hosts(size).with_board(), {}); !known) {
       return {known.status().code(), fmt::format("LACUNA_ALGORITHMS: {}", known.status().message())};
     }
     job.algorithms[static_cast<std::size_t>(collective)] = name;
@@ -108,10 +110,43 @@ struct Meeting {
   runtime::Interrupted interrupted{};
 };
 
+/// The memory of a job's board. Rank 0 makes it and offers it to the others, which map it. It is used only if all have
+/// done so.
+class OfferedBoard {
+ public:
+  explicit OfferedBoard(Rank ranks) : ranks_(ranks) {}
+
+  /// Returns what the other ranks need, or nothing if the system gives no such memory.
+  std::vector<std::byte> make() {
+    const Board::Shared made = Board::shared_memory(ranks_);
+    if (!made.memory) return {};
+    memory_ = made.memory;
+    const auto bytes = std::as_bytes(std::span(&made.segment, 1));
+    return {bytes.begin(), bytes.end()};
+  }
+  void take(const std::vector<std::byte>& offer) {
+    MappableSegment segment;
+    if (memory_ || offer.size() != sizeof segment) return;
+    std::memcpy(&segment, offer.data(), sizeof segment);
+    auto mapped = Board::map(segment, ranks_);
+    if (mapped) {
+      memory_ = std::move(*mapped);
+    } else {
+      runtime::log_info(Subsystem::Job, "the ranks share no board: {}", mapped.status().message());
+    }
+  }
+  /// Null: there is none.
+  const std::shared_ptr<std::byte>& memory() const { return memory_; }
+
+ private:
+  const Rank ranks_;
+  std::shared_ptr<std::byte> memory_;
+};
+
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
-/// connected: the communicator of all ranks, whose id it gets.
+/// connected: the communicator of all ranks, whose id it gets, with the memory of its board or null.
 Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
-                const std::function<void(std::uint64_t world)>& prepare) {
+                const std::function<void(std::uint64_t world, const std::shared_ptr<std::byte>& board)>& prepare) {
   const runtime::Config& config = job->config;
   const Rank size = processes_of(config), rank = config.rank.value_or(0);
   runtime::set_log_rank(rank);
@@ -121,13 +156,15 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
   MappableHeap::of_process().set_bound(config.mappable);
   std::unique_ptr<Transport> transport;
-  const auto start_transport = [&](bool on_one_host) -> Result<std::vector<std::byte>> {
-    auto started = make_ucx({.on_one_host = on_one_host,
+  OfferedBoard board(size);
+  const auto start_transport = [&](const runtime::Gathering& gathering) -> Result<std::vector<std::byte>> {
+    board.take(gathering.offer);
+    auto started = make_ucx({.on_one_host = gathering.on_one_host,
                              .ranks = static_cast<std::size_t>(size),
                              .host = Digest().add(config.host).add(config.machine).value()});
     if (!started) return started.status();
     transport = *std::move(started);
-    return runtime::entry_of(config, transport->address());
+    return runtime::entry_of(config, transport->address(), board.memory() != nullptr);
   };
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
@@ -137,6 +174,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
+                                   .offer = [&] { return board.make(); },
                                    .timeout = config.bootstrap_timeout,
                                    .interrupted = meeting.interrupted,
                                    .silence = config.watch_timeout},
@@ -152,7 +190,8 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   const auto options = executor_options(config, **kernels, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
   job->aggregators = membership->aggregators;
-  prepare(membership->nonce);
+  const bool is_shared = told->all_see_board && job->aggregators == 0;
+  prepare(membership->nonce, is_shared ? board.memory() : nullptr);
   make_hall(*job, membership->nonce);
   auto watch = runtime::Watch::start(*membership, *job->executor);
   if (!watch) return watch.status();
@@ -190,7 +229,9 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, con
   const Rank size = config.size.value_or(1);
   if (Status taken = take_algorithms(config, size, registry, *job); !taken) return taken;
   std::shared_ptr<GroupState> world;
-  const auto prepare = [&](std::uint64_t nonce) { world = make_group(job, nonce, world_key, job->world()); };
+  const auto prepare = [&](std::uint64_t nonce, const std::shared_ptr<std::byte>& board) {
+    world = make_group(job, nonce, world_key, job->world(), board);
+  };
   if (Status joined = join_job(job, {sharing.once(), id, interrupted}, prepare); !joined) return joined;
   if (job->hall) world->communicator.announce_on(*job->hall);
   runtime::log_info(Subsystem::Job, "rank {} of {} on {}", config.rank.value_or(0), size, config.host);
@@ -203,7 +244,7 @@ Status aggregate(const runtime::Config& config, const Registry& registry) {
   job->config.progress = Progress::Caller;
   job->config.max_runs *= 2;  // a rank may begin as many calls again while a slow one has not ended its last ones
   std::optional<runtime::Aggregator> aggregator;
-  const auto prepare = [&](std::uint64_t world) { aggregator.emplace(*job, registry, world); };
+  const auto prepare = [&](std::uint64_t world, const auto&) { aggregator.emplace(*job, registry, world); };
   if (Status joined = join_job(job, {}, prepare); !joined) return joined;
   runtime::log_info(Subsystem::Job, "aggregator {} of {} on {}", *config.rank - *config.size, aggregators_of(config),
                     config.host);
@@ -230,6 +271,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   auto watch = std::make_shared<runtime::LocalWatch>(processes, aggregators);
   auto transports = make_inproc(processes, {});
   const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
+  const auto board = aggregators == 0 ? Board::local_memory(size) : nullptr;
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < processes; ++rank) {
@@ -250,7 +292,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
       local.push_back({job, std::make_unique<runtime::Aggregator>(*job, registry, local_world)});
     } else {
       job->threads = threads;
-      ranks.push_back(make_group(job, local_world, world_key, job->world()));
+      ranks.push_back(make_group(job, local_world, world_key, job->world(), board));
     }
     make_hall(*job, local_world);
     if (rank < size && job->hall) ranks.back()->communicator.announce_on(*job->hall);

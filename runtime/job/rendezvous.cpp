@@ -58,6 +58,7 @@ bool Rendezvous::are_all_on_one_machine() const {
 
 void Rendezvous::tell_roster() {
   roster_.on_one_host = roster_.on_one_host || are_all_on_one_machine();
+  if (roster_.on_one_host && job_.offer) roster_.offer = job_.offer();
   roster_is_told_ = true;
   const SharedFrame roster = admission::share(roster_);
   for (Guest& guest : guests_) {
@@ -66,7 +67,7 @@ void Rendezvous::tell_roster() {
 }
 
 Status Rendezvous::make_own_address(const MakeAddress& make_address) {
-  Result<std::vector<std::byte>> address = make_address(roster_.on_one_host);
+  Result<std::vector<std::byte>> address = make_address({.on_one_host = roster_.on_one_host, .offer = roster_.offer});
   if (!address) {
     static_cast<void>(tell_all({Code::PeerFailed, fmt::format("rank 0 at the store {} can't join: {}", job_.store,
                                                               address.status().message())}));

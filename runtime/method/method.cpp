@@ -61,7 +61,9 @@ void make_plan(const PlanRequest& request, Plan& plan) {
   const Method* method = method_of(call, request.algorithm);
   plan.clear(method ? method->measures : MeasureTable());
   if (method) return method->plan(request, plan);
-  add_parts(call, {.data = {0, call.count}}, request.hosts.size(), request.chunk_bytes, plan);
+  const PartPlan all{.data = {0, call.count}};
+  if (request.algorithm.on_board) return add_rows(call, all, request.chunk_bytes, plan);
+  add_parts(call, all, request.hosts.size(), request.chunk_bytes, plan);
 }
 
 Order order_of(const Binding& binding, const PartPlan& part) {

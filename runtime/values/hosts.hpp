@@ -52,6 +52,15 @@ class Hosts {
   /// Does a host have more ranks than processors? No, if no rank has said how many it has. A group and turned positions
   /// answer as the ranks that they are from.
   bool is_crowded() const { return is_crowded_; }
+  /// The same hosts, of which the ranks share a board, or do not. All ranks must be on one host.
+  Hosts with_board(bool has_board = true) const {
+    Hosts hosts = *this;
+    hosts.has_board_ = has_board && count_ == 1;
+    return hosts;
+  }
+  /// Do all ranks share a board (transports/board.hpp)? Turned positions answer as the ranks that they are from. A
+  /// group has no board of its own.
+  bool has_board() const { return has_board_; }
 
   /// The hosts of a group whose rank i is rank members[i] here.
   Hosts of(std::span<const Rank> members) const;
@@ -70,7 +79,7 @@ class Hosts {
   Hosts keeping_crowd(Hosts others) const;
 
   Rank size_ = 0, count_ = 0, on_each_ = 0;
-  bool is_crowded_ = false;
+  bool is_crowded_ = false, has_board_ = false;
   std::shared_ptr<const std::vector<Rank>> numbers_;  // by rank; null: all on one host
 };
 

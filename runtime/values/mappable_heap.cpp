@@ -15,8 +15,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t page = 64 << 10;             // a multiple of the page of every system
-constexpr std::size_t segment_bytes = 1ull << 30;  // of address space: pages are taken when they are needed
+constexpr std::size_t page = 64 << 10;  // a multiple of the page of every system
 
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -130,7 +129,7 @@ std::byte* MappableHeap::take_from(std::uint32_t number, std::size_t bytes) {
 }
 
 bool MappableHeap::add_segment(std::size_t bytes) {
-  Segment segment{.bytes = std::max(rounded_up(bytes, page), std::min(segment_bytes, longest_file() / page * page))};
+  Segment segment{.bytes = std::max(rounded_up(bytes, page), std::min(least_segment_, longest_file() / page * page))};
   if (segment.bytes > longest_file()) return false;
   segment.free.emplace(0, segment.bytes);
   segment.idle.resize(segment.bytes / page);

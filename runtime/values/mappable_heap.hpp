@@ -40,8 +40,10 @@ class MappableHeap final : public MemorySpace {
   /// The heap of this process, which stays until the process ends.
   static MappableHeap& of_process();
 
-  /// `most_idle` bytes of pages that nobody uses are kept at most.
-  explicit MappableHeap(std::size_t most_idle = 256 << 20) : most_idle_(most_idle) {}
+  /// `most_idle` bytes of pages that nobody uses are kept at most. A segment has `least_segment` bytes or more, if
+  /// files may be so long.
+  explicit MappableHeap(std::size_t most_idle = 256 << 20, std::size_t least_segment = 1ull << 30)
+      : most_idle_(most_idle), least_segment_(least_segment) {}
   ~MappableHeap() override;
   MappableHeap(const MappableHeap&) = delete;
   MappableHeap& operator=(const MappableHeap&) = delete;
@@ -95,7 +97,7 @@ class MappableHeap final : public MemorySpace {
   std::size_t taken_bytes_ = 0;  // of segments
   std::size_t bound_ = SIZE_MAX;
   std::size_t idle_bytes_ = 0;
-  const std::size_t most_idle_;
+  const std::size_t most_idle_, least_segment_;
 };
 
 }  // namespace lacuna

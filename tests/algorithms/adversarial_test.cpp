@@ -35,6 +35,7 @@ class Drawn {
     while (cases_.size() < calls) {
       const Case drawn = draw_case();
       if (drawn.reduction == Reduction::Own && options_.devices != OnDevice::None) continue;  // it computes on the host
+      if (drawn.algorithm->on_board && Hosts(options_.hosts).count() > 1) continue;
       cases_.push_back(drawn);
     }
   }

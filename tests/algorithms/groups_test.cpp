@@ -188,7 +188,9 @@ class Storm {
   void draw_operation() {
     const std::size_t g = pick(groups.size());
     const auto all = all_algorithms();
-    cases_.push_back(offered({.algorithm = all[pick(all.size())],
+    const Algorithm* algorithm = all[pick(all.size())];
+    while (algorithm->on_board) algorithm = all[pick(all.size())];  // groups have no board
+    cases_.push_back(offered({.algorithm = algorithm,
                               .size = groups[g].size(),
                               .count = pick(largest_count + 1),
                               .dtype = all_dtypes[pick(2)],

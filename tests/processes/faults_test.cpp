@@ -259,15 +259,19 @@ struct Difference {
 void PrintTo(const Difference& difference, std::ostream* out) { *out << difference.name; }
 
 const Difference differences[] = {
-    {"Count", "allreduce,f32,sum,1000", "allreduce,f32,sum,1001", "allreduce recursive_doubling f32 count 1000 sum",
-     "allreduce recursive_doubling f32 count 1001 sum"},
+    {"Count", "allreduce,f32,sum,1000", "allreduce,f32,sum,1001", "allreduce board f32 count 1000 sum",
+     "allreduce board f32 count 1001 sum"},
+    {"CountOnTheBoardOfOneRankOnly", "allreduce,f32,sum,1000", "allreduce,f32,sum,2000",
+     "allreduce board f32 count 1000 sum", "allreduce recursive_doubling f32 count 2000 sum"},
+    {"OnTheBoardAndWithoutMessages", "allreduce,f32,sum,1000", "broadcast,f32,sum,10,0",
+     "allreduce board f32 count 1000 sum", "broadcast tree f32 count 10 root 0"},
     {"LargeCount", "allreduce,f32,sum,100000", "allreduce,f32,sum,300000", "allreduce ring f32 count 100000 sum",
      "allreduce ring f32 count 300000 sum"},
     {"Dtype", "allgather,f32,sum,64", "allgather,i32,sum,64", "allgather ring f32 count 64",
      "allgather ring i32 count 64"},
     {"Reduction", "reduce_scatter,f32,sum,64", "reduce_scatter,f32,max,64", "reduce_scatter ring f32 count 64 sum",
      "reduce_scatter ring f32 count 64 max"},
-    {"Collective", "allreduce", "barrier", "allreduce recursive_doubling f32 count 1000 sum", "barrier dissemination"},
+    {"Collective", "allreduce", "barrier", "allreduce board f32 count 1000 sum", "barrier board"},
     {"Algorithm", "allreduce,f32,sum,10,0,ring", "allreduce,f32,sum,10,0,recursive_doubling",
      "allreduce ring f32 count 10 sum", "allreduce recursive_doubling f32 count 10 sum"},
     {"Skip", "allreduce,f32,sum,10,0,skip_ring,1", "allreduce,f32,sum,10,0,skip_ring,0",
@@ -279,7 +283,7 @@ const Difference differences[] = {
      "broadcast tree f32 count 10 root 1"},
     {"RootWhereNobodySends", "broadcast,f32,sum,10,1", "broadcast,f32,sum,10,0", "broadcast tree f32 count 10 root 1",
      "broadcast tree f32 count 10 root 0"},
-    {"EmptyCounts", "allreduce,f32,sum,0", "allgather,f32,sum,0", "allreduce recursive_doubling f32 count 0 sum",
+    {"EmptyCounts", "allreduce,f32,sum,0", "allgather,f32,sum,0", "allreduce board f32 count 0 sum",
      "allgather ring f32 count 0"},
 };
 

@@ -143,7 +143,8 @@ class Storm {
                  .reduction = operation.three % 3 ? Reduction::Sum : Reduction::Max,
                  .root = static_cast<Rank>(operation.four % static_cast<std::uint64_t>(communicator.size()))};
     part.call.options.algorithm = algorithm.name;
-    if (!select_algorithm(part.call, communicator.size())) part.call.reduction = Reduction::Sum;
+    if (!communicator.algorithm_name(part.call)) part.call.reduction = Reduction::Sum;
+    if (!communicator.algorithm_name(part.call)) part.call.options.algorithm.clear();  // not all share a board
     Call& call = part.call;
     cli::give_tables(call, communicator.rank(), communicator.size(), part.counts);
     part.input.resize(input_length(call, communicator.size()) * size_of(call.dtype));

@@ -152,7 +152,7 @@ bool is_offered(const Case& what) {
   call.root = what.root;
   call.options.algorithm = what.algorithm->name;
   call.options.method = method_of(what);
-  return select_algorithm(call, what.hosts.empty() ? Hosts(what.size) : Hosts(what.hosts)).is_ok();
+  return select_algorithm(call, (what.hosts.empty() ? Hosts(what.size) : Hosts(what.hosts)).with_board()).is_ok();
 }
 
 Case offered(Case what) {

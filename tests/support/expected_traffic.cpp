@@ -268,6 +268,7 @@ std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t
                                         std::size_t message_bytes) {
   const Collective collective = what.algorithm->collective;
   const auto name = what.algorithm->name;
+  if (what.algorithm->on_board) return Traffic{what.bytes() * static_cast<std::uint64_t>(what.size - 1), 0};
   if (!moves_data(collective)) {
     if (name != "dissemination") return std::nullopt;
     return Traffic{0, static_cast<std::uint64_t>(log2_ceil(what.size))};

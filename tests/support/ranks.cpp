@@ -26,7 +26,8 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
   runtime::ExecutorOptions engine = options.executor;
   if (!engine.kernels) engine.kernels = &configured_kernels();
   auto transports = make_inproc(size, options.network);
-  const Hosts hosts = options.hosts.empty() ? Hosts(size) : Hosts(options.hosts);
+  const Hosts hosts = (options.hosts.empty() ? Hosts(size) : Hosts(options.hosts)).with_board(options.have_board);
+  const auto board = hosts.has_board() ? Board::local_memory(size) : nullptr;
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
@@ -38,6 +39,7 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
     executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, engine));
     communicators_.push_back(
         std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));
+    if (board) communicators_.back()->share({board, size, rank});
   }
   for (auto& executor : executors_) static_cast<void>(executor->connect(addresses));
 }

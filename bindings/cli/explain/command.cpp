@@ -57,7 +57,7 @@ void add_explain(CLI::App& app, int& exit_code) {
     }
     const std::vector<std::uint32_t> each(static_cast<std::size_t>(options->hosts.size()),
                                           static_cast<std::uint32_t>(options->processors));
-    options->hosts = options->hosts.with_processors(each);
+    options->hosts = options->hosts.with_processors(each).with_board();
     exit_code = explain(*options);
   });
 }

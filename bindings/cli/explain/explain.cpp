@@ -93,7 +93,7 @@ ExplainedTable dense_table(const ExplainOptions& options, const Call& call, cons
                            "busiest host", "all ranks", "predicted");
   for (const Algorithm* algorithm : all_algorithms()) {
     if (algorithm->collective != options.collective) continue;
-    if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
+    if (!serves(*algorithm, call, options.hosts)) continue;
     const Cost cost = cost_of(*algorithm, options.hosts, call.count, call.dtype);
     const double seconds = predicted_seconds(cost, options);
     table.rows.push_back(

@@ -76,7 +76,7 @@ ExplainedTable serving_table(const ExplainOptions& options, const Call& call, co
                             "all ranks", "saved", "fewest", "mean", "predicted");
   for (const MethodAlgorithm& one : method.algorithms) {
     if (one.algorithm->collective != options.collective) continue;
-    if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
+    if (!serves(*one.algorithm, call, options.hosts)) continue;
     table.rows.push_back(row_of(options, call, one));
     table.rows.back().taken = one.algorithm == taken;
   }

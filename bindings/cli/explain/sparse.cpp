@@ -144,7 +144,7 @@ ExplainedTable sparse_table(const ExplainOptions& options, const Call& call, con
   const Method& method = *options.method.method();
   for (const MethodAlgorithm& one : method.algorithms) {
     if (one.algorithm->collective != options.collective) continue;
-    if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
+    if (!serves(*one.algorithm, call, options.hosts)) continue;
     const Status valid = method.check ? method.check(call, *one.algorithm, options.hosts) : Status();
     const auto cost = valid ? sparse_cost(options, call, one) : std::nullopt;
     if (cost) {

@@ -54,7 +54,7 @@ int draw_graph(const GraphOptions& options) {
   Call call = options.call;
   call.count = moves_data(call.collective) ? drawn_count : 0;
   call.options.state = &state;
-  const auto algorithm = select_algorithm(call, options.hosts);
+  const auto algorithm = select_algorithm(call, options.hosts.with_board());
   if (!algorithm) return fail(algorithm.status());
   PartPlan part = part_of(call, **algorithm, options.hosts);
   if (!options.follow.empty()) {

@@ -105,6 +105,8 @@ std::string text_of(const Picture& picture, const Step& step) {
       return text_of(picture, picture.graph.kernel(step));
     case StepKind::Release:
       return fmt::format("release  {}", to);
+    case StepKind::BoardReduce:
+      return fmt::format("board    {} = op {} of all positions{}", to, from, finish);
   }
   return {};
 }

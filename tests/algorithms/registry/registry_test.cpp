@@ -33,7 +33,7 @@ TEST(Registry, NamesAreUniqueWithinACollectiveAndEveryCollectiveIsServed) {
 TEST(Registry, ANamedAlgorithmIsTaken) {
   for (const Algorithm* algorithm : all_algorithms()) {
     const Call call = call_of(algorithm->collective, algorithm->name.data());
-    const auto selected = select_algorithm(call, 4);
+    const auto selected = select_algorithm(call, Hosts(4).with_board());
     ASSERT_TRUE(selected) << selected.status().to_string();
     EXPECT_EQ(*selected, algorithm);
   }
@@ -54,6 +54,33 @@ TEST(Registry, AnAlgorithmOfAnotherCollectiveIsRefused) {
 TEST(Registry, AnotherPreferenceGivesWayToTheCallsOwn) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, ""), 4, "double_tree"))->name, "double_tree");
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "ring"), 4, "double_tree"))->name, "ring");
+}
+
+TEST(Registry, RanksThatShareABoardUseItForSmallCalls) {
+  const Hosts with = Hosts(4).with_board(), without(4);
+  const auto name = [](Collective collective, std::size_t count, const Hosts& hosts) {
+    return (*select_algorithm(call_of(collective, "", count), hosts))->name;
+  };
+  EXPECT_EQ(name(Collective::Allreduce, 1, with), "board");
+  EXPECT_EQ(name(Collective::Allreduce, 1024, with), "board");
+  EXPECT_EQ(name(Collective::Allreduce, 1025, with), "recursive_doubling");
+  EXPECT_EQ(name(Collective::Allreduce, 1, without), "recursive_doubling");
+  EXPECT_EQ(name(Collective::Barrier, 0, with), "board");
+  EXPECT_EQ(name(Collective::Barrier, 0, without), "dissemination");
+  EXPECT_EQ(name(Collective::Allreduce, 1, with.turned(1)), "board");
+  EXPECT_EQ(name(Collective::Allreduce, 1, with.of(std::vector<Rank>{0, 1})), "recursive_doubling");
+}
+
+TEST(Registry, ABoardServesOnlyThoseWhoShareOneAndOnlySoMuch) {
+  const auto refusal = [](std::size_t count, const Hosts& hosts) {
+    return std::string(select_algorithm(call_of(Collective::Allreduce, "board", count), hosts).status().message());
+  };
+  EXPECT_NE(refusal(1, Hosts(4)).find("allreduce board: these ranks share no board"), std::string::npos);
+  const Hosts two_hosts = Hosts(std::vector<Rank>{0, 1}).with_board();
+  EXPECT_NE(refusal(1, two_hosts).find("share no board"), std::string::npos);
+  EXPECT_EQ(refusal(8 << 20, Hosts(4).with_board()), "");
+  EXPECT_EQ(refusal((8 << 20) + 1, Hosts(4).with_board()),
+            "allreduce board of 8388609 elements of f32; allowed are 8388608 at most");
 }
 
 TEST(Registry, MediumAllreducesHalveAndDoubleOnPowersOfTwo) {

@@ -205,7 +205,7 @@ TEST(Command, RanksThatShareAProcessorTellEachOtherAndChooseAlike) {
   if (processors >= 5) cases.emplace_back("5", " recursive_doubling ");
   for (const auto& [ranks, algorithm] : cases) {
     const Outcome measured =
-        lacuna({"launch", "-n", ranks, "--", LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "8", "-n", "3"});
+        lacuna({"launch", "-n", ranks, "--", LACUNA_COMMAND, "perf", "allreduce", "-b", "8K", "-e", "8K", "-n", "3"});
     EXPECT_EQ(measured.exit_code, 0) << measured.output;
     EXPECT_EQ(count(measured.output, algorithm), 1u) << ranks << " ranks, " << processors << " processors\n"
                                                      << measured.output;

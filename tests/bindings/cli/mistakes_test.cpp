@@ -30,7 +30,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "allreduce", "-a", "ring", "--set", "round=1"},
        "--set: the program has no parameter 'round' (did you mean rounds?); it has rounds, gather_rounds, keep"},
       {{"graph", "allreduce", "-a", "ring", "--set", "rounds=-1"}, "--set: rounds is -1, must be 0 .. 2147483647"},
-      {{"graph", "barrier", "--set", "rounds=1"}, "--set: the program of barrier dissemination has no parameters"},
+      {{"graph", "barrier", "--set", "rounds=1"}, "--set: the program of barrier board has no parameters"},
       {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
       {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
       {{"perf", "allreduce", "--device", "gpu"},

@@ -50,8 +50,8 @@ TEST_P(FacadeFailures, CallsThatDifferAreNamedOnAllRanks) {
     std::vector<float> data(rank.rank() == 1 ? 101 : 100, 1);
     // One of ranks 0 and 2 may not have come to the call yet when the other two are compared.
     expect_error(rank.call(allreduce<float>(data, data)), Code::Mismatch, "call 0 differs: rank");
-    expect_error(rank.status(), Code::Mismatch, " posted allreduce recursive_doubling f32 count 100 sum");
-    expect_error(rank.status(), Code::Mismatch, "rank 1 posted allreduce recursive_doubling f32 count 101 sum");
+    expect_error(rank.status(), Code::Mismatch, " posted allreduce board f32 count 100 sum");
+    expect_error(rank.status(), Code::Mismatch, "rank 1 posted allreduce board f32 count 101 sum");
   });
 }
 

@@ -145,7 +145,7 @@ TEST_P(Prepared, WhatRunsOrIsEmptyIsNotStarted) {
   auto prepared = ranks[0].prepare(allreduce<float>(data[0], data[0]));
   ASSERT_TRUE(prepared);
   EXPECT_TRUE(prepared->start());
-  expect_error(prepared->start(), Code::InvalidArgument, "call 0 (allreduce recursive_doubling f32 count 10 sum)");
+  expect_error(prepared->start(), Code::InvalidArgument, "call 0 (allreduce board f32 count 10 sum)");
   expect_error(prepared->start(), Code::InvalidArgument, "is still running");
   std::vector<Request> requests;
   requests.push_back(*std::move(prepared));

@@ -150,7 +150,7 @@ inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within
   std::this_thread::sleep_for(100ms);
   auto held = std::make_shared<int>(0);
   const std::weak_ptr<int> watched = held;
-  auto request = world.start(barrier({.keep_alive = std::move(held)}));
+  auto request = world.start(barrier({.algorithm = "dissemination", .keep_alive = std::move(held)}));
   const auto until = Clock::now() + within;
   while (!watched.expired() && Clock::now() < until) std::this_thread::sleep_for(1ms);
   const bool ended = watched.expired();

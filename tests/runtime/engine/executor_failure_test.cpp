@@ -99,7 +99,7 @@ TEST(ExecutorFailure, MismatchedCallsAreAnErrorOnTheRankThatSeesIt) {
       {"collective",
        [](Call& call) {
          call.collective = Collective::Barrier;
-         call.options.algorithm.clear();
+         call.options.algorithm = "dissemination";
        }},
   };
   for (const auto& [name, change] : changes) {

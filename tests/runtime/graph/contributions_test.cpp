@@ -110,6 +110,29 @@ TEST(Contributions, OfAReductionAreThoseOfBothSides) {
   EXPECT_EQ(cells[0].arrived, (Arrived{{1, 1}, {0, 0}}));
 }
 
+TEST(Contributions, OfAReductionOnTheBoardAreThoseOfAllPositions) {
+  const Algorithm on_board{.collective = Collective::Allreduce,
+                           .name = "met",
+                           .symmetric = true,
+                           .on_board = true,
+                           .build = [](GraphBuilder& g) { g.board_reduce(g.output(), g.input()); }};
+  const Graphs graphs = *graphs_of(on_board, 3);
+  const auto cells = contributions_of(graphs.all());
+  ASSERT_EQ(cells.size(), 1u);
+  const std::vector<bool> everybody = {1, 1, 1};
+  EXPECT_EQ(cells[0].arrived, (Arrived{everybody, everybody, everybody}));
+  EXPECT_EQ(runtime::rounds_of(graphs.distinct()), 1);
+}
+
+TEST(Graphs, OfAProgramThatReducesOnTheBoardNeedAnAlgorithmThatSaysSo) {
+  const Algorithm silent{
+      .collective = Collective::Allreduce, .name = "silent", .symmetric = true, .build = [](GraphBuilder& g) {
+        g.board_reduce(g.output(), g.input());
+      }};
+  EXPECT_EQ(graphs_of(silent, 3).status().message(),
+            "position 0: board_reduce() is called by a program whose algorithm is not on_board");
+}
+
 /// A program that asks for hosts, although it may not.
 const Algorithm curious = {
     .collective = Collective::Allreduce,

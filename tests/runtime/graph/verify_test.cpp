@@ -300,5 +300,37 @@ TEST(Verify, WhatItRejectedAsACycleHangsUnderSynchronousSendsOnly) {
   EXPECT_FALSE(naive_exchange_ends(0));
 }
 
+const Algorithm& board_allreduce() {
+  return **select_algorithm({.collective = Collective::Allreduce, .options = {.algorithm = "board"}},
+                            Hosts(3).with_board());
+}
+
+TEST(VerifyBoard, RefusesAPositionThatDoesNotMeetTheOthers) {
+  Positions positions(board_allreduce(), 3, [](Rank) { return false; });
+  EXPECT_TRUE(positions.verify());
+  positions.change(1, [](auto& steps, auto&) { steps[0].kind = StepKind::Copy; });
+  const Status status = positions.verify();
+  EXPECT_NE(status.message().find("position 0 meets the others on the board, and position 1 does not"),
+            std::string_view::npos)
+      << status.message();
+}
+
+TEST(VerifyBoard, RefusesPositionsThatReduceDifferentElements) {
+  Positions positions(board_allreduce(), 3, [](Rank) { return false; });
+  positions.change(2, [](auto& steps, auto&) {
+    for (Region* region : {&steps[0].to, &steps[0].from}) *region = {region->buffer, false, 0, 1, 0, 2};
+  });
+  const Status status = positions.verify();
+  EXPECT_NE(status.message().find("positions 0 and 2 reduce different elements"), std::string_view::npos)
+      << status.message();
+}
+
+TEST(VerifyBoard, BuilderRefusesASecondReductionOfAPart) {
+  GraphBuilder builder({.collective = Collective::Allreduce, .size = 3}, true);
+  builder.board_reduce(builder.output(), builder.input());
+  builder.board_reduce(builder.output(), builder.output());
+  EXPECT_NE(builder.status().message().find("twice"), std::string_view::npos) << builder.status().message();
+}
+
 }  // namespace
 }  // namespace lacuna

@@ -22,6 +22,8 @@ Step receive(Rank from, std::uint32_t index = 0) {
 }
 Step copy() { return {.to = all, .from = all}; }
 
+Step meet() { return {.kind = StepKind::BoardReduce, .to = all, .from = all}; }
+
 struct Program {
   std::vector<Step> steps;
   std::vector<Graph::Edge> edges = {};
@@ -54,6 +56,23 @@ std::vector<Named> messages_of(const Walk& walk) {
     messages.emplace_back(sender, receiver, index, sends, receives);
   }
   return messages;
+}
+
+TEST(Walk, LetsStepsThatMeetHappenTogetherOnceAllCan) {
+  const Graphs graphs = written({{{send(1), meet()}, {{0, 1}}},  //
+                                 {{meet(), receive(1), copy()}, {{1, 0}, {0, 2}}}});
+  const Walk walk(graphs.all());
+  EXPECT_EQ(order_of(walk), (std::vector<Place>{{0, 0}, {1, 1}, {0, 1}, {1, 0}, {1, 2}}));
+  EXPECT_FALSE(walk.stuck());
+  EXPECT_EQ(runtime::rounds_of(graphs.all()), 2);
+}
+
+TEST(Walk, IsStuckAtAStepThatDoesNotMeetAllOthers) {
+  const Graphs graphs = written({{{meet(), copy()}, {{0, 1}}}, {{copy()}}});
+  const Walk walk(graphs.all());
+  EXPECT_EQ(order_of(walk), (std::vector<Place>{{1, 0}}));
+  ASSERT_TRUE(walk.stuck());
+  EXPECT_EQ(place_of(*walk.stuck()), (Place{0, 0}));
 }
 
 TEST(Walk, MatchesEachSendWithItsReceive) {

@@ -109,8 +109,8 @@ TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   Channel stranger = connect_raw(port);
   admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
   next_frame(stranger);
-  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 3 and this rank 99");
-  expect_contains(first.line(), "that speaks protocol 99, not 3");
+  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 4 and this rank 99");
+  expect_contains(first.line(), "that speaks protocol 99, not 4");
 }
 
 TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {

@@ -27,7 +27,7 @@ inline std::vector<std::byte> bytes_of(Rank rank) {
   return std::vector<std::byte>(3 + static_cast<std::size_t>(rank) * 100, std::byte(rank));
 }
 inline MakeAddress address_of(Rank rank) {
-  return [rank](bool) { return bytes_of(rank); };
+  return [rank](const Gathering&) { return bytes_of(rank); };
 }
 
 /// A text such as "ok 1234567 host0 host1 ..." if everything is as address_of() says, or the error.

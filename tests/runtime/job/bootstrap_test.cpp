@@ -86,8 +86,8 @@ TEST(Bootstrap, AllRanksAreToldAlikeWhetherTheyAreOnOneHost) {
         Job mine =
             job(static_cast<Rank>(i), static_cast<Rank>(places.size()), host + ":" + std::to_string(port.number()));
         std::tie(mine.host, mine.machine) = places[i];
-        const auto membership = join(mine, [&](bool on_one_host) {
-          told[i] = on_one_host ? "one" : "several";
+        const auto membership = join(mine, [&](const Gathering& gathering) {
+          told[i] = gathering.on_one_host ? "one" : "several";
           return std::vector<std::byte>();
         });
         ASSERT_TRUE(membership) << membership.status().to_string();
@@ -106,7 +106,7 @@ TEST(Bootstrap, ARankThatCannotMakeItsAddressEndsTheJobOnAllRanksAtOnce) {
     std::vector<std::thread> threads;
     for (Rank rank = 0; rank < 4; ++rank) {
       threads.emplace_back([&, rank] {
-        const MakeAddress fails = [](bool) -> Result<std::vector<std::byte>> {
+        const MakeAddress fails = [](const Gathering&) -> Result<std::vector<std::byte>> {
           return Status(Code::Internal, "no room");
         };
         ends[static_cast<std::size_t>(rank)] =
@@ -346,7 +346,7 @@ TEST(Bootstrap, RanksSizesAndTimesThatCannotBeAreRefused) {
   for (const Job& bad : {bad_rank, bad_size, bad_time}) {
     EXPECT_EQ(join(bad, {}).status().code(), Code::InvalidArgument);
   }
-  const auto too_long = [](bool) { return std::vector<std::byte>((1 << 16) + 1); };
+  const auto too_long = [](const Gathering&) { return std::vector<std::byte>((1 << 16) + 1); };
   EXPECT_EQ(join(job(0, 1, ""), too_long).status().code(), Code::InvalidArgument);
 }
 

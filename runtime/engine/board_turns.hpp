@@ -1,0 +1,95 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine/link.hpp"
+#include "transports/board.hpp"
+
+namespace lacuna::runtime {
+
+/// The board of a communicator, and the steps that reduce on it. Each part of a call has a turn. All ranks make the
+/// same calls, so that they give the same turn to the same part. Its owner locks.
+class BoardTurns {
+ public:
+  struct Turn {
+    std::uint64_t number = 0;
+    StepOf step;
+    Stage* stage = nullptr;  ///< what holds the data on the host, if they lie on a device
+  };
+
+  explicit BoardTurns(Board board) : board_(std::move(board)) {}
+
+  Board& board() { return board_; }
+  /// Gives turns to so many parts of a call. Returns the number of the first one.
+  std::uint64_t take(std::uint32_t parts) { return std::exchange(next_, next_ + parts); }
+
+  /// This step waits for its turn from now on.
+  void add(const Turn& turn) {
+    const auto later =
+        std::find_if(waiting_.begin(), waiting_.end(), [&](const Turn& other) { return other.number > turn.number; });
+    waiting_.insert(later, turn);
+  }
+  bool empty() const { return waiting_.empty(); }
+  /// Returns the step that is to write its row next, or null if it has not started.
+  const Turn* to_write() const {
+    for (const Turn& turn : waiting_) {
+      if (turn.number > board_.written()) return turn.number == board_.written() + 1 ? &turn : nullptr;
+    }
+    return nullptr;
+  }
+  /// Returns the step that is to read the rows of its turn next, or null if none has written its own.
+  const Turn* to_read() const {
+    return empty() || waiting_.front().number > board_.written() ? nullptr : &waiting_.front();
+  }
+  /// Have all members written the rows that to_read() is to read?
+  bool are_all_written() {
+    while (seen_ < board_.members() && board_.has_written(seen_, waiting_.front().number)) ++seen_;
+    return seen_ == board_.members();
+  }
+  /// The step that to_read() returns has read its rows.
+  void end_turn() {
+    board_.pass(waiting_.front().number);
+    waiting_.erase(waiting_.begin());
+    seen_ = 0;
+  }
+  /// Removes all turns for which `matches` returns true.
+  template <class Predicate>
+  void remove_if(Predicate matches) {
+    std::erase_if(waiting_, matches);
+    seen_ = 0;
+  }
+
+  /// Returns the members that have not written their row of this turn, of which the own rank has not read the rows.
+  std::vector<Rank> missing(std::uint64_t turn) const {
+    std::vector<Rank> members;
+    for (Rank member = 0; member < board_.members(); ++member) {
+      if (!board_.has_written(member, turn)) members.push_back(member);
+    }
+    return members;
+  }
+
+  /// Is there a row that can be written, or are there rows that can be read?
+  bool can_move() { return (to_write() && board_.has_room()) || (to_read() && are_all_written()); }
+
+  /// May this thread sleep until a member wakes it? wake() ends that.
+  bool may_sleep() {
+    if (!std::exchange(is_asleep_, true)) board_.begin_sleep();
+    return !can_move();
+  }
+  void wake() {
+    if (std::exchange(is_asleep_, false)) board_.end_sleep();
+  }
+
+ private:
+  Board board_;
+  std::uint64_t next_ = 1;
+  std::vector<Turn> waiting_;  // by number
+  Rank seen_ = 0;              // so many members have written the rows that the first of waiting_ is to read
+  bool is_asleep_ = false;
+};
+
+}  // namespace lacuna::runtime

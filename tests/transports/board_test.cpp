@@ -1,0 +1,171 @@
+#include "transports/board.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace lacuna {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Bytes that differ for each member and turn.
+Bytes bytes_of(Rank member, std::uint64_t turn, std::size_t length) {
+  Bytes bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + turn * 31 + std::size_t(member));
+  return bytes;
+}
+
+Board::Note note_of(Rank member, std::uint64_t turn) {
+  return {.run = static_cast<std::uint32_t>(turn), .digest = static_cast<std::uint32_t>(member)};
+}
+
+std::vector<Board> boards(Rank members) {
+  const auto memory = Board::local_memory(members);
+  std::vector<Board> all;
+  for (Rank own = 0; own < members; ++own) all.emplace_back(memory, members, own);
+  return all;
+}
+
+bool write(Board& board, Rank own, std::size_t length) {
+  const std::uint64_t turn = board.written() + 1;
+  return board.write(note_of(own, turn), bytes_of(own, turn, length));
+}
+
+/// Does this board show the right row of each member?
+bool shows(const Board& board, std::uint64_t turn, std::size_t length) {
+  for (Rank member = 0; member < board.members(); ++member) {
+    const Board::Row row = board.row(member, turn);
+    const Bytes expected = bytes_of(member, turn, length);
+    const bool is_right =
+        board.has_written(member, turn) && row.note == note_of(member, turn) && std::ranges::equal(row.bytes, expected);
+    if (!is_right) return false;
+  }
+  return true;
+}
+
+TEST(Board, ShowsEachMemberTheRowsOfAllWhateverTheirLength) {
+  for (const Rank members : {1, 2, 3, 65}) {
+    auto all = boards(members);
+    std::uint64_t turn = 0;
+    for (const std::size_t length : {0u, 1u, 39u, 40u, 41u, 64u, 65u, 4095u, 4096u, 8u, 4096u, 16u}) {
+      ++turn;
+      for (Rank own = 0; own < members; ++own) {
+        EXPECT_FALSE(all[0].has_written(own, turn));
+        ASSERT_TRUE(write(all[std::size_t(own)], own, length));
+        EXPECT_TRUE(all[0].has_written(own, turn));
+      }
+      for (Board& board : all) {
+        EXPECT_TRUE(shows(board, turn, length)) << members << " members, row of " << length;
+        board.pass(turn);
+      }
+    }
+  }
+}
+
+TEST(Board, HasNoRoomForARowThatSomeoneMayStillRead) {
+  auto all = boards(2);
+  for (std::uint64_t turn = 1; turn <= Board::turns; ++turn) ASSERT_TRUE(write(all[0], 0, 100)) << turn;
+  EXPECT_FALSE(all[0].has_room());
+  EXPECT_FALSE(write(all[0], 0, 100));
+  EXPECT_EQ(all[0].written(), Board::turns);
+  ASSERT_TRUE(write(all[1], 1, 100));
+  EXPECT_TRUE(shows(all[1], 1, 100));
+  all[0].pass(1);
+  EXPECT_FALSE(all[0].has_room()) << "the other member may still read the row of turn 1";
+  all[1].pass(1);
+  EXPECT_TRUE(all[0].has_room());
+  ASSERT_TRUE(write(all[0], 0, 100));
+  EXPECT_FALSE(all[0].has_room());
+}
+
+TEST(Board, TellsEachSleeperOnce) {
+  auto all = boards(130);
+  const auto sleepers_of = [&](std::size_t own) {
+    const auto told = all[own].take_sleepers();
+    return std::vector<Rank>(told.begin(), told.end());
+  };
+  for (const std::size_t member : {0u, 63u, 64u, 129u}) all[member].begin_sleep();
+  all[64].end_sleep();
+  EXPECT_EQ(sleepers_of(5), (std::vector<Rank>{0, 63, 129}));
+  EXPECT_EQ(sleepers_of(6), std::vector<Rank>());
+  all[7].begin_sleep();
+  EXPECT_EQ(sleepers_of(7), std::vector<Rank>()) << "a member does not wake itself";
+}
+
+TEST(Board, SharesRowsBetweenThreadsThatDoNotWaitForEachOther) {
+  constexpr std::uint64_t turns = 2'000;
+  constexpr Rank members = 3;
+  auto all = boards(members);
+  std::vector<std::uint64_t> wrong(members, 0);
+  std::vector<std::thread> threads;
+  for (Rank own = 0; own < members; ++own) {
+    threads.emplace_back([&, own] {
+      Board& board = all[std::size_t(own)];
+      for (std::uint64_t read = 0; read < turns;) {
+        while (board.written() < turns && write(board, own, (board.written() + 1) % 200)) {
+        }
+        const auto is_written = [&](Rank member) { return board.has_written(member, read + 1); };
+        if (!is_written(0) || !is_written(1) || !is_written(2)) {
+          std::this_thread::yield();
+          continue;
+        }
+        ++read;
+        if (!shows(board, read, read % 200)) ++wrong[std::size_t(own)];
+        board.pass(read);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<std::uint64_t>(members, 0));
+}
+
+TEST(Board, IsSharedWithAnotherProcess) {
+  const Board::Shared shared = Board::shared_memory(2);
+  if (!shared.memory) GTEST_SKIP() << "this system has no memory that other processes can map";
+  Board here(shared.memory, 2, 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto memory = Board::map(shared.segment, 2);
+    if (!memory) ::_exit(2);
+    Board there(*memory, 2, 1);
+    if (!write(there, 1, 300)) ::_exit(3);
+    while (!there.has_written(0, 1)) std::this_thread::yield();
+    ::_exit(shows(there, 1, 300) ? 0 : 4);
+  }
+  ASSERT_TRUE(write(here, 0, 300));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(shows(here, 1, 300));
+}
+
+TEST(Board, StaysForOthersWhenItsMakerLeaves) {
+  Board::Shared shared = Board::shared_memory(2);
+  if (!shared.memory) GTEST_SKIP() << "this system has no memory that other processes can map";
+  auto mapped = Board::map(shared.segment, 2);
+  ASSERT_TRUE(mapped) << mapped.status().to_string();
+  Board other(*mapped, 2, 1);
+  {
+    Board maker(std::move(shared.memory), 2, 0);
+    ASSERT_TRUE(write(maker, 0, 300));
+    ASSERT_TRUE(write(other, 1, 300));
+  }
+  EXPECT_TRUE(shows(other, 1, 300));
+}
+
+TEST(Board, IsNotMappedIfItIsTooShortOrAnotherFile) {
+  const Board::Shared shared = Board::shared_memory(2);
+  if (!shared.memory) GTEST_SKIP() << "this system has no memory that other processes can map";
+  EXPECT_TRUE(Board::map(shared.segment, 2));
+  EXPECT_FALSE(Board::map(shared.segment, 2000));
+  MappableSegment other = shared.segment;
+  ++other.inode;
+  EXPECT_FALSE(Board::map(other, 2));
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,111 @@
+#include "transports/board.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "transports/mapped_segment.hpp"
+
+namespace lacuna {
+
+// The memory begins with the sleepers. Then come a line for each member, which tells what it has passed, and the rows
+// of each member. All atomic operations are sequentially consistent: a member that falls asleep sees a row, or the
+// row's writer sees the sleeper.
+
+std::size_t Board::sleepers_room(Rank members) {
+  return (words_for(members) * sizeof(Sleepers) + line - 1) / line * line;
+}
+
+std::size_t Board::bytes_for(Rank members) {
+  return sleepers_room(members) + static_cast<std::size_t>(members) * (sizeof(Passed) + turns * row_room);
+}
+
+std::shared_ptr<std::byte> Board::local_memory(Rank members) {
+  constexpr std::align_val_t boundary{line};
+  void* const memory = ::operator new(bytes_for(members), boundary);
+  std::memset(memory, 0, bytes_for(members));
+  return {static_cast<std::byte*>(memory), [](std::byte* begin) { ::operator delete(begin, boundary); }};
+}
+
+Board::Shared Board::shared_memory(Rank members) {
+  const std::size_t bytes = bytes_for(members);
+  const auto heap = std::make_shared<MappableHeap>(0, bytes);
+  std::byte* const memory = heap->take(bytes);
+  const auto place = heap->find({memory, bytes});
+  if (!place) {
+    heap->give_back(memory, bytes);
+    return {};
+  }
+  // The end of the heap unmaps the memory, and leaves it as it is for members that still look at it. give_back() would
+  // clear it.
+  return {std::shared_ptr<std::byte>(heap, memory), heap->segment(place->segment)};
+}
+
+Result<std::shared_ptr<std::byte>> Board::map(const MappableSegment& segment, Rank members) {
+  auto mapped = MappedSegment::map(segment, MappedSegment::Use::Writing);
+  if (!mapped) return mapped.status();
+  if (mapped->bytes().size() < bytes_for(members)) return Status(Code::Transport, "the board is too short");
+  const auto owner = std::make_shared<MappedSegment>(std::move(*mapped));
+  return std::shared_ptr<std::byte>(owner, owner->writable());
+}
+
+Board::Board(std::shared_ptr<std::byte> memory, Rank members, Rank own)
+    : memory_(std::move(memory)),
+      members_(members),
+      own_(own),
+      passed_(memory_.get() + sleepers_room(members)),
+      rows_(passed_ + static_cast<std::size_t>(members) * sizeof(Passed)) {
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these");
+  woken_.reserve(static_cast<std::size_t>(members));
+}
+
+bool Board::all_have_passed(std::uint64_t turn) {
+  if (known_passed_ >= turn) return true;
+  std::uint64_t slowest = UINT64_MAX;
+  for (Rank member = 0; member < members_; ++member) {
+    slowest = std::min(slowest, passed_of(member).turn.load());
+  }
+  known_passed_ = slowest;
+  return slowest >= turn;
+}
+
+bool Board::write(const Note& note, std::span<const std::byte> bytes) {
+  if (!has_room()) return false;
+  const std::uint64_t turn = written_ + 1;
+  RowHead& row = row_of(own_, turn);
+  row.note = note;
+  row.bytes = static_cast<std::uint32_t>(bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes_of(row), bytes.data(), bytes.size());
+  row.turn.store(turn);
+  written_ = turn;
+  return true;
+}
+
+Board::Row Board::row(Rank member, std::uint64_t turn) const {
+  RowHead& row = row_of(member, turn);
+  return {row.note, {bytes_of(row), row.bytes <= row_bytes ? row.bytes : 0}};
+}
+
+void Board::pass(std::uint64_t turn) {
+  passed_of(own_).turn.store(turn);
+  __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
+}
+
+void Board::begin_sleep() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(std::uint64_t{1} << own_ % 64); }
+
+void Board::end_sleep() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_and(~(std::uint64_t{1} << own_ % 64)); }
+
+std::span<const Rank> Board::take_sleepers() {
+  woken_.clear();
+  for (std::size_t word = 0; word < words_for(members_); ++word) {
+    if (sleepers(word).load() == 0) continue;
+    for (std::uint64_t bits = sleepers(word).exchange(0); bits != 0; bits &= bits - 1) {
+      const auto member = static_cast<Rank>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+      if (member < members_ && member != own_) woken_.push_back(member);
+    }
+  }
+  return woken_;
+}
+
+}  // namespace lacuna

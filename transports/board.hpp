@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/mappable_heap.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// Memory in which the processes of a host show each other short data. In each turn every member writes one row, and
+/// every member reads the rows of all. A row costs its writer one copy, however many read it. Turns are numbered from
+/// 1, and a member writes its rows in their order.
+/// Thread rule: one thread at a time may use the Board of a member. The members need no lock between them.
+class Board {
+ public:
+  /// The most bytes that a row holds.
+  static constexpr std::size_t row_bytes = 4096;
+  /// A member may be so many turns ahead of the slowest reader.
+  static constexpr std::uint64_t turns = 8;
+
+  /// What a writer says of its bytes.
+  struct Note {
+    std::uint32_t run = 0;     ///< the number of the call
+    std::uint32_t digest = 0;  ///< of what the call asks for
+
+    friend bool operator==(const Note&, const Note&) = default;
+  };
+  struct Row {
+    Note note;
+    std::span<const std::byte> bytes;
+  };
+
+  /// The number of bytes of memory that a board of so many members takes.
+  static std::size_t bytes_for(Rank members);
+  /// Memory for members that are all in this process, filled with zeros.
+  static std::shared_ptr<std::byte> local_memory(Rank members);
+  /// Memory that other processes of this host can map, filled with zeros.
+  struct Shared {
+    std::shared_ptr<std::byte> memory;  ///< null: the system gives no such memory
+    MappableSegment segment;            ///< what another process needs to map it
+  };
+  static Shared shared_memory(Rank members);
+  /// Maps what shared_memory() has made in another process. The error says what the system does not allow.
+  static Result<std::shared_ptr<std::byte>> map(const MappableSegment& segment, Rank members);
+
+  /// The board as the member `own` sees it. The memory is the same for all members, held zeros at first, and has
+  /// bytes_for(members) bytes, the first of them on a boundary of 64.
+  Board(std::shared_ptr<std::byte> memory, Rank members, Rank own);
+
+  Rank members() const { return members_; }
+
+  /// Writes the own row of the turn that follows the last one written. Returns false if a member may still read what
+  /// the row would overwrite.
+  bool write(const Note& note, std::span<const std::byte> bytes);
+  /// Would write() return true?
+  bool has_room() { return written_ < turns || all_have_passed(written_ + 1 - turns); }
+  std::uint64_t written() const { return written_; }
+  /// Has this member written its row of this turn? The own pass() must not have come to the turn yet.
+  bool has_written(Rank member, std::uint64_t turn) const { return row_of(member, turn).turn.load() == turn; }
+  /// The row of a member that has written it. It stays until the own pass() of this turn. A row whose length can't be
+  /// is empty.
+  Row row(Rank member, std::uint64_t turn) const;
+  /// This member reads no row of this turn, or of an earlier one, any more.
+  void pass(std::uint64_t turn);
+
+  /// From now on this member is among take_sleepers() of the others, until it wakes. A look at the board must follow
+  /// before it sleeps.
+  void begin_sleep();
+  void end_sleep();
+  /// Returns the members that slept while this one has written or passed, each once. They must be woken. It is valid
+  /// until the next call.
+  std::span<const Rank> take_sleepers();
+
+ private:
+  static constexpr std::size_t line = 64;
+
+  struct RowHead {
+    std::atomic<std::uint64_t> turn;
+    Note note;
+    std::uint32_t bytes;
+  };
+  static constexpr std::size_t row_room = line + row_bytes;
+  static constexpr std::size_t beside_head = line - sizeof(RowHead);  // so many bytes come with the first line
+  struct Passed {
+    alignas(line) std::atomic<std::uint64_t> turn;
+  };
+  using Sleepers = std::atomic<std::uint64_t>;  // a bit for each member
+
+  static std::size_t words_for(Rank members) { return (static_cast<std::size_t>(members) + 63) / 64; }
+  static std::size_t sleepers_room(Rank members);
+  RowHead& row_of(Rank member, std::uint64_t turn) const {
+    const std::size_t number = static_cast<std::size_t>(member) * turns + turn % turns;
+    return *reinterpret_cast<RowHead*>(rows_ + number * row_room);
+  }
+  /// Long rows begin on a line of their own, so that no vector lies on two lines.
+  static std::byte* bytes_of(RowHead& row) {
+    return reinterpret_cast<std::byte*>(&row) + (row.bytes <= beside_head ? sizeof(RowHead) : line);
+  }
+  Passed& passed_of(Rank member) const { return reinterpret_cast<Passed*>(passed_)[member]; }
+  Sleepers& sleepers(std::size_t word) const { return reinterpret_cast<Sleepers*>(memory_.get())[word]; }
+  bool all_have_passed(std::uint64_t turn);
+
+  const std::shared_ptr<std::byte> memory_;
+  const Rank members_, own_;
+  std::byte* const passed_;
+  std::byte* const rows_;
+  std::uint64_t written_ = 0;
+  std::uint64_t known_passed_ = 0;  // all members have passed this turn
+  std::vector<Rank> woken_;
+};
+
+}  // namespace lacuna
