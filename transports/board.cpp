@@ -92,17 +92,16 @@ void Board::pass(std::uint64_t turn) {
   __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
 }
 
-void Board::begin_sleep() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(std::uint64_t{1} << own_ % 64); }
-
-void Board::end_sleep() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_and(~(std::uint64_t{1} << own_ % 64)); }
+void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }
 
 std::span<const Rank> Board::take_sleepers() {
   woken_.clear();
   for (std::size_t word = 0; word < words_for(members_); ++word) {
-    if (sleepers(word).load() == 0) continue;
-    for (std::uint64_t bits = sleepers(word).exchange(0); bits != 0; bits &= bits - 1) {
+    const std::uint64_t own = word == static_cast<std::size_t>(own_) / 64 ? own_bit() : 0;  // another thread's
+    if ((sleepers(word).load() & ~own) == 0) continue;
+    for (std::uint64_t bits = sleepers(word).fetch_and(own) & ~own; bits != 0; bits &= bits - 1) {
       const auto member = static_cast<Rank>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
-      if (member < members_ && member != own_) woken_.push_back(member);
+      if (member < members_) woken_.push_back(member);
     }
   }
   return woken_;

@@ -69,12 +69,11 @@ class Board {
   /// This member reads no row of this turn, or of an earlier one, any more.
   void pass(std::uint64_t turn);
 
-  /// From now on this member is among take_sleepers() of the others, until it wakes. A look at the board must follow
-  /// before it sleeps.
-  void begin_sleep();
-  void end_sleep();
-  /// Returns the members that slept while this one has written or passed, each once. They must be woken. It is valid
-  /// until the next call.
+  /// This member may fall asleep. The next member that writes or passes finds it in take_sleepers(). A look at the
+  /// board must follow before it sleeps. If it does not sleep, or wakes by itself, it is woken needlessly once.
+  void ask_to_be_woken();
+  /// Returns the members that have asked to be woken, each once. This member must wake them after each write and pass.
+  /// The result is valid until the next call.
   std::span<const Rank> take_sleepers();
 
  private:
@@ -104,6 +103,7 @@ class Board {
   }
   Passed& passed_of(Rank member) const { return reinterpret_cast<Passed*>(passed_)[member]; }
   Sleepers& sleepers(std::size_t word) const { return reinterpret_cast<Sleepers*>(memory_.get())[word]; }
+  std::uint64_t own_bit() const { return std::uint64_t{1} << own_ % 64; }
   bool all_have_passed(std::uint64_t turn);
 
   const std::shared_ptr<std::byte> memory_;

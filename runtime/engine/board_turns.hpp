@@ -63,7 +63,7 @@ class BoardTurns {
     seen_ = 0;
   }
 
-  /// Returns the members that have not written their row of this turn, of which the own rank has not read the rows.
+  /// Returns the members that have not written their row of this turn. The own rank must not have read the rows yet.
   std::vector<Rank> missing(std::uint64_t turn) const {
     std::vector<Rank> members;
     for (Rank member = 0; member < board_.members(); ++member) {
@@ -75,13 +75,10 @@ class BoardTurns {
   /// Is there a row that can be written, or are there rows that can be read?
   bool can_move() { return (to_write() && board_.has_room()) || (to_read() && are_all_written()); }
 
-  /// May this thread sleep until a member wakes it? wake() ends that.
+  /// May this thread sleep until a member wakes it?
   bool may_sleep() {
-    if (!std::exchange(is_asleep_, true)) board_.begin_sleep();
+    board_.ask_to_be_woken();
     return !can_move();
-  }
-  void wake() {
-    if (std::exchange(is_asleep_, false)) board_.end_sleep();
   }
 
  private:
@@ -89,7 +86,6 @@ class BoardTurns {
   std::uint64_t next_ = 1;
   std::vector<Turn> waiting_;  // by number
   Rank seen_ = 0;              // so many members have written the rows that the first of waiting_ is to read
-  bool is_asleep_ = false;
 };
 
 }  // namespace lacuna::runtime

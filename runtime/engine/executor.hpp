@@ -231,7 +231,7 @@ class Executor : public Watched, private Receiver {
   bool write_row(Board& board, const BoardTurns::Turn& turn);
   bool agrees(const ActivePart& part, const Board& board, std::uint64_t turn);
   void reduce_rows(const Board& board, const BoardTurns::Turn& turn);
-  void end_turn(const BoardTurns::Turn& turn);
+  void end_reduction(const BoardTurns::Turn& turn);
 
   // Data on a device (executor_device.cpp)
   Status open_device(const Memory& memory);

@@ -71,7 +71,7 @@ bool Executor::advance_board(Client& communicator) {
     reduce_rows(turns.board(), turn);
     turns.end_turn();
     moved = true;
-    end_turn(turn);
+    end_reduction(turn);
   }
   if (!moved) return false;
   for (Rank member : turns.board().take_sleepers()) send_credit(communicator.group().process_of(member));
@@ -82,7 +82,6 @@ bool Executor::advance_boards() {
   bool moved = false;
   for (std::size_t i = 0; i < boards_.size(); ++i) {
     Client& communicator = *boards_[i];
-    communicator.board()->wake();
     if (!communicator.board()->can_move() || is_doomed(communicator)) continue;
     record_.tick();
     serving_ = &communicator;
@@ -147,7 +146,7 @@ void Executor::reduce_rows(const Board& board, const BoardTurns::Turn& turn) {
 }
 
 /// The sums of this turn lie in the output, or in the stage of the step.
-void Executor::end_turn(const BoardTurns::Turn& turn) {
+void Executor::end_reduction(const BoardTurns::Turn& turn) {
   const auto& [number, step, stage] = turn;
   if (!stage) return complete(*step.part, step.step);
   const Extent to = resolve(*step.part, step.part->graph->steps()[step.step].to);

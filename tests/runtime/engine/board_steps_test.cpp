@@ -133,6 +133,17 @@ TEST(BoardSteps, WakeARankThatSleeps) {
   ASSERT_TRUE(ranks.sweep_until([&] { return run.finished; }));
 }
 
+TEST(BoardSteps, WakeAThreadThatSleepsWhileAnotherOneOfItsRankHasLooked) {
+  Ranks ranks(2);
+  const Floats input = {1, 2};
+  std::vector<Floats> output(2, Floats(2));
+  must_post(ranks, 0, board_call(input, output[0]));
+  fall_asleep(ranks.executor(0));
+  EXPECT_FALSE(ranks.executor(0).progress()) << "this is the other thread";
+  must_post(ranks, 1, board_call(input, output[1]));
+  EXPECT_TRUE(is_awake(ranks.executor(0)));
+}
+
 TEST(BoardSteps, WakeARankThatWaitsForRoom) {
   Ranks ranks(2);
   const Floats input = {1};
