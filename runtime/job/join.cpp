@@ -158,7 +158,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   std::unique_ptr<Transport> transport;
   OfferedBoard board(size);
   const auto start_transport = [&](const runtime::Gathering& gathering) -> Result<std::vector<std::byte>> {
-    board.take(gathering.offer);
+    if (config.board) board.take(gathering.offer);
     auto started = make_ucx({.on_one_host = gathering.on_one_host,
                              .ranks = static_cast<std::size_t>(size),
                              .host = Digest().add(config.host).add(config.machine).value()});
@@ -174,7 +174,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
-                                   .offer = [&] { return board.make(); },
+                                   .offer = [&] { return config.board ? board.make() : std::vector<std::byte>(); },
                                    .timeout = config.bootstrap_timeout,
                                    .interrupted = meeting.interrupted,
                                    .silence = config.watch_timeout},
@@ -271,7 +271,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   auto watch = std::make_shared<runtime::LocalWatch>(processes, aggregators);
   auto transports = make_inproc(processes, {});
   const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
-  const auto board = aggregators == 0 ? Board::local_memory(size) : nullptr;
+  const auto board = config->board && aggregators == 0 ? Board::local_memory(size) : nullptr;
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < processes; ++rank) {

@@ -29,7 +29,7 @@ OPEN_MPI_FLAGS = {
     MEMORY: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
     TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
 }
-UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self"}}
+UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self", "LACUNA_BOARD": "off"}}
 
 
 def output_of(command, environment=None):
@@ -194,7 +194,7 @@ def describe_machine(lacuna):
           f"Open MPI {first_line(['mpirun.openmpi', '--version'], number)}, "
           f"MPICH {first_line(['mpichversion'], number)}, "
           f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][.0-9~a-z-]*)')}.")
-    print(f"\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self`; "
+    print(f"\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self` and `LACUNA_BOARD=off`; "
           + "; ".join(f"`mpirun.openmpi {' '.join(flags)}` ({network})" for network, flags in OPEN_MPI_FLAGS.items())
           + "; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t ucp_am_lat`; "
           "`bare_allreduce segments`, `direct`, `tcp`. Times are in microseconds: the median of the rounds, the least and "

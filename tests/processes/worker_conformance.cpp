@@ -158,7 +158,7 @@ class Suite {
     for (const Algorithm* algorithm : all_algorithms()) {
       Call call{.collective = algorithm->collective};
       call.options.algorithm = algorithm->name;
-      if (algorithm->on_board && !is_accepted(call)) continue;  // these ranks share none
+      if (algorithm->on_board && !communicator_.algorithm_name(call)) continue;  // these ranks share none
       if (Status status = run_counted(algorithm->name, call.collective, [&] { return run_kinds(call, kinds.size()); });
           !status) {
         return status;
@@ -198,7 +198,9 @@ class Suite {
     return {};
   }
 
-  bool is_accepted(const Call& call) const { return communicator_.algorithm_name(call).status().is_ok(); }
+  bool is_accepted(const Call& call) const {
+    return select_algorithm(call, Hosts(communicator_.size()).with_board()).status().is_ok();
+  }
 
   /// Runs methods that round elements. They lose nothing of small whole numbers, but some of their means.
   Status run_rounding() {

@@ -143,6 +143,22 @@ inline void mappable() {
   EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1"}, {"LACUNA_MAPPABLE", "0"}}), "copied");
 }
 
+/// The algorithm of a small allreduce on rank 0, whose LACUNA_BOARD may differ from that of rank 1.
+inline void board() {
+  for (const auto& [first, second, algorithm] : {std::array{"on", "on", "board"},
+                                                 {"off", "off", "recursive_doubling"},
+                                                 {"on", "off", "recursive_doubling"},
+                                                 {"off", "on", "recursive_doubling"}}) {
+    const auto said = said_by_job(2, {{{"LACUNA_BOARD", first}}, {{"LACUNA_BOARD", second}}}, [](Communicator& world) {
+      std::vector<float> data(10, 1);
+      EXPECT_TRUE(world.call(allreduce<float>(data, data)));
+      EXPECT_EQ(data, std::vector<float>(10, 2));
+      return std::string(*world.algorithm_name({.collective = Collective::Allreduce, .count = 10}));
+    });
+    EXPECT_EQ(said, std::vector<std::string>(2, algorithm)) << first << ", " << second;
+  }
+}
+
 /// Does a call end that its rank only looks at? Neither rank leaves before the other one knows, because a rank that
 /// leaves is helped. No rank begins while the other one still makes progress in the first barrier.
 inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within) {

@@ -299,6 +299,7 @@ const std::map<std::string_view, void (*)()> rows = {
     {"LACUNA_EAGER", eager},
     {"LACUNA_MAPPED", mapped},
     {"LACUNA_MAPPABLE", mappable},
+    {"LACUNA_BOARD", board},
     {"LACUNA_PARTS_IN_FLIGHT", parts_in_flight},
     {"LACUNA_SLOTS", slots},
     {"LACUNA_MAX_RUNS", max_runs},
