@@ -8,7 +8,7 @@ Counters Executor::counters(Rank peer) const {
   return traffic_with(peer);
 }
 
-/// A board is one of all ranks. Each of its rows counts as sent to every other rank.
+/// All ranks of a job share a board. Each of its rows counts as sent to every other rank.
 Counters Executor::traffic_with(Rank peer) const {
   Counters traffic = transport_->counters(static_cast<Peer>(peer));
   if (peer == rank_) return traffic;

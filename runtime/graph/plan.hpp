@@ -77,9 +77,9 @@ std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, st
 /// lies beside the others, is not cut.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);
 
-/// A row of a board holds so many bytes.
+/// The most bytes that a row of a board holds.
 inline constexpr std::size_t board_row_bytes = 4096;
-/// A call whose parts go to a board may have so many bytes.
+/// The most bytes of a call whose parts go to a board.
 inline constexpr std::size_t most_bytes_on_board = most_parts * board_row_bytes / 2;
 
 /// Cuts `stretch`, of most_bytes_on_board at most, into parts that each fit into a row of a board.
