@@ -73,7 +73,7 @@ class Client {
  protected:
   /// The group holds the executor's own process. The executor outlives the client.
   Client(Executor& executor, std::uint64_t id, Group group, Hosts hosts);
-  /// The ranks share this board. No call may have been made.
+  /// Takes the board that the ranks share. No call may have been made before.
   void take_board(Board board) { board_.emplace(std::move(board)); }
   ~Client() = default;
 

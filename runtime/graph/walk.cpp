@@ -75,7 +75,7 @@ void Walk::match(std::vector<std::size_t>& others) {
 }
 
 /// Both ends of a message happen once both can. So the steps that either of them waits for are counted together, at the
-/// send. Those that the steps of a meeting wait for are counted at the first one of these.
+/// send. All steps that a meeting waits for are counted at its first step.
 void Walk::arrange(const std::vector<std::size_t>& others) {
   const auto counted_with = [&](std::size_t number) {
     if (stops_[number].step->meets()) return meeting_.front();

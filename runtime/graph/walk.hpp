@@ -41,7 +41,7 @@ class Walk {
   /// The steps of all positions. Each stands behind the steps that it waits for, a receive stands right behind its
   /// send, and steps that meet stand together, in the order of their positions. So they can happen in this order even
   /// if a send ends only once its receive has started. The order lacks the steps on a cycle, the steps whose message
-  /// lacks an end, those that do not meet one of each position, and the steps that wait for one of these.
+  /// lacks an end, steps that meet if a position has none of them, and the steps that wait for one of these.
   std::span<const Stop> order() const { return order_; }
   /// The step with the lowest number that order() lacks. Nothing: it has all steps.
   const std::optional<Stop>& stuck() const { return stuck_; }
