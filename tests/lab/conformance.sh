@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each rank in the lab runs this script. It calls every algorithm that `lacuna list` names, without a method and with
-# each method that it serves, and sends messages. All results are checked.
+# Each rank in the lab runs this script. It calls every algorithm that `lacuna list` names for any number of hosts,
+# without a method and with each method that it serves, and sends messages. All results are checked.
 # Usage: conformance.sh LACUNA
 set -euo pipefail
 
@@ -16,7 +16,8 @@ table() {
 
 list=$("$1" list | table collective)
 [[ $list == *allreduce*barrier* ]]
-while read -r collective algorithm _; do
+while read -r collective algorithm hosts _; do
+  [[ $hosts == any ]] || continue
   "$1" perf "$collective" --algorithm "$algorithm" "${sizes[@]}" </dev/null
 done <<<"$list"
 

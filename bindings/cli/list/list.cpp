@@ -20,6 +20,9 @@ constexpr const char* what_is_sent = "P ranks; what each sends";
 
 std::string collective_of(const Algorithm& algorithm) { return std::string(to_string(algorithm.collective)); }
 
+/// On how many hosts the ranks of a call may be.
+const char* hosts_of(const Algorithm& algorithm) { return algorithm.on_board ? "one" : "any"; }
+
 std::string options_text(const Method& method) {
   const std::shared_ptr<void> defaults = method.make(nullptr);
   Rows rows = {{"option", "default", "allowed", "what"}};
@@ -87,15 +90,17 @@ void list_all(bool json) {
   if (json) {
     Json all = provenance();
     for (const Algorithm* one : known_algorithms()) {
-      all["algorithms"].push_back(
-          {{"collective", to_string(one->collective)}, {"name", one->name}, {"summary", one->summary}});
+      all["algorithms"].push_back({{"collective", to_string(one->collective)},
+                                   {"name", one->name},
+                                   {"hosts", hosts_of(*one)},
+                                   {"summary", one->summary}});
     }
     for (const Method* method : all_methods()) all["methods"].push_back(json_of(*method));
     return fmt::print("{}", json_text(all));
   }
-  Rows algorithms = {{"collective", "algorithm", what_is_sent}};
+  Rows algorithms = {{"collective", "algorithm", "hosts", what_is_sent}};
   for (const Algorithm* one : known_algorithms()) {
-    algorithms.push_back({collective_of(*one), std::string(one->name), std::string(one->summary)});
+    algorithms.push_back({collective_of(*one), std::string(one->name), hosts_of(*one), std::string(one->summary)});
   }
   Rows methods = {{"method", "what a call gives up; `lacuna list METHOD` shows its options and measures"}};
   Rows serving = {{"with method", "collective", "algorithm", what_is_sent}};

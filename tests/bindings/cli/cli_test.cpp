@@ -36,7 +36,8 @@ TEST(Command, ListNamesEveryAlgorithmOnALineOfItsOwn) {
   for (const Method* method : all_methods()) lines += method->algorithms.size();
   EXPECT_EQ(lines_of(list.output).size(), lines);
   for (const Algorithm* algorithm : all_algorithms()) {
-    const std::string line = fmt::format("\n{} +{}", to_string(algorithm->collective), algorithm->name);
+    const std::string line = fmt::format("\n{} +{} +{}", to_string(algorithm->collective), algorithm->name,
+                                         algorithm->on_board ? "one" : "any");
     EXPECT_EQ(count(list.output, line + " +\\S"), 1u) << line;
   }
   for (const Method* method : all_methods()) {
@@ -109,6 +110,9 @@ TEST(Command, JsonBeginsWithWhereItIsFrom) {
 TEST(Command, JsonOfTheListHasEveryAlgorithmAndMethod) {
   const auto json = nlohmann::json::parse(lacuna({"list", "--json"}).output);
   ASSERT_EQ(json.at("algorithms").size(), all_algorithms().size());
+  for (std::size_t i = 0; i < all_algorithms().size(); ++i) {
+    EXPECT_EQ(json.at("algorithms").at(i).at("hosts"), all_algorithms()[i]->on_board ? "one" : "any");
+  }
   ASSERT_EQ(json.at("methods").size(), all_methods().size());
   for (std::size_t i = 0; i < all_methods().size(); ++i) {
     const Method& method = *all_methods()[i];
@@ -173,27 +177,6 @@ TEST(Command, TheManualHasTheTableThatInfoPrints) {
   const Outcome info = lacuna({"info", "--markdown"});
   for (const std::string& line : lines_of(info.output)) {
     EXPECT_NE(manual.str().find(line + "\n"), std::string::npos) << "docs/configuration.md lacks: " << line;
-  }
-}
-
-TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
-  const Outcome explained = lacuna({"explain", "allreduce", "-b", "64K", "-p", "8"});
-  EXPECT_EQ(explained.exit_code, 0);
-  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 1 MiB on 2\\^k ranks"),
-            1u);
-  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1.038 ms"), 1u)
-      << explained.output;
-  EXPECT_EQ(count(explained.output, "\n  ring +14 "), 1u) << explained.output;
-  const Outcome asked = lacuna({"explain", "allreduce", "-a", "ring"});
-  EXPECT_EQ(count(asked.output, "4 ranks of 4 hosts: ring\n +it was asked for"), 1u) << asked.output;
-  const std::string two = lacuna({"explain", "allreduce", "--hosts", "4,4"}).output;
-  EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
-      << two;
-  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8.549 ms"), 1u) << two;
-  EXPECT_EQ(lacuna({"explain", "allreduce", "--rate", "125e6", "--latency", "20e-6"}).output,
-            lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
-  for (Collective collective : all_collectives) {
-    EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
   }
 }
 
