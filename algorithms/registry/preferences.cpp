@@ -5,6 +5,10 @@
 #include <limits>
 
 namespace lacuna {
+
+extern const Algorithm allreduce_board, allreduce_direct, allreduce_halving_doubling, allreduce_recursive_doubling,
+    allreduce_star, allreduce_two_level, barrier_board;
+
 namespace {
 
 using Where = Preference::Where;
@@ -14,16 +18,13 @@ constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 // The limits were measured on 2 to 16 ranks over shared memory, with two processors and with 16, and on emulated hosts
 // with links of 1 Gbit/s (docs/performance.md).
 constexpr std::array table = {
-    Preference{Collective::Allreduce, 4 << 10, Where::Board, "board", "one look at memory that all ranks share"},
-    Preference{Collective::Barrier, any_size, Where::Board, "board", "one look at memory that all ranks share"},
-    Preference{Collective::Allreduce, 64 << 10, Where::CrowdedHost, "star", "the fewest messages"},
-    Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
-               "so little that the number of rounds counts"},
-    Preference{Collective::Allreduce, any_size, Where::EvenHosts, "two_level",
-               "the least bytes and rounds between hosts"},
-    Preference{Collective::Allreduce, 1 << 20, Where::PowersOfTwo, "halving_doubling",
-               "the ring's bytes in fewer rounds"},
-    Preference{Collective::Allreduce, any_size, Where::CrowdedHost, "direct", "the ring's bytes in two rounds"},
+    Preference{&allreduce_board, 4 << 10, Where::Board, "one look at memory that all ranks share"},
+    Preference{&barrier_board, any_size, Where::Board, "one look at memory that all ranks share"},
+    Preference{&allreduce_star, 64 << 10, Where::CrowdedHost, "the fewest messages"},
+    Preference{&allreduce_recursive_doubling, 16 << 10, Where::Anywhere, "so little that the number of rounds counts"},
+    Preference{&allreduce_two_level, any_size, Where::EvenHosts, "the least bytes and rounds between hosts"},
+    Preference{&allreduce_halving_doubling, 1 << 20, Where::PowersOfTwo, "the ring's bytes in fewer rounds"},
+    Preference{&allreduce_direct, any_size, Where::CrowdedHost, "the ring's bytes in two rounds"},
 };
 
 bool fits(Where where, const Hosts& hosts) {
@@ -44,10 +45,26 @@ bool fits(Where where, const Hosts& hosts) {
 
 }  // namespace
 
+std::string_view text_of(Where where) {
+  switch (where) {
+    case Where::Anywhere:
+      return "";
+    case Where::PowersOfTwo:
+      return " on 2^k ranks";
+    case Where::EvenHosts:
+      return " on several hosts with as many ranks each";
+    case Where::Board:
+      return " on ranks that share a board";
+    case Where::CrowdedHost:
+      return " on more than 4 ranks of a host with fewer processors";
+  }
+  return "";
+}
+
 const Preference* preference(const Call& call, const Hosts& hosts) {
   const std::size_t bytes = call.count * size_of(call.dtype);
   for (const Preference& row : table) {
-    if (row.collective == call.collective && bytes <= row.up_to_bytes && fits(row.where, hosts)) return &row;
+    if (row.algorithm->collective == call.collective && bytes <= row.up_to_bytes && fits(row.where, hosts)) return &row;
   }
   return nullptr;
 }

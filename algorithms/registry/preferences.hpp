@@ -11,7 +11,7 @@ namespace lacuna {
 /// A row of the table by which lacuna chooses an algorithm where the caller names neither an algorithm nor a method.
 /// The first row that fits counts. If none fits, the collective's first algorithm in manifest.def is taken.
 struct Preference {
-  Collective collective;
+  const Algorithm* algorithm;
   std::size_t up_to_bytes;  ///< count times element size
   enum class Where : std::uint8_t {
     Anywhere,
@@ -20,9 +20,11 @@ struct Preference {
     Board,        ///< all ranks share a board
     CrowdedHost,  ///< more than four ranks are on one host, which has fewer processors than ranks
   } where;
-  std::string_view algorithm;
   std::string_view reason;
 };
+
+/// Says where such a row fits, to follow "any size". The text begins with a blank, or is empty.
+std::string_view text_of(Preference::Where where);
 
 /// Returns the row that fits the call, or null if none does.
 const Preference* preference(const Call& call, const Hosts& hosts);

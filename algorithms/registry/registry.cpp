@@ -48,17 +48,13 @@ GrowingList<Method>& methods() {
   return all;
 }
 
-/// Returns the name of the algorithm to take, or nothing for the collective's first one.
-std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
+/// Returns the name of the algorithm that is asked for, or nothing.
+std::string_view wanted_name(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
   const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
   if (!instead.empty() && (!method || method->find(call.collective, instead))) return instead;
-  if (method) {
-    const std::string_view preferred = method->preferred ? method->preferred(call, hosts) : std::string_view();
-    return method->find(call.collective, preferred) ? preferred : std::string_view();
-  }
-  const Preference* row = preference(call, hosts);
-  return row ? row->algorithm : std::string_view();
+  const std::string_view preferred = method && method->preferred ? method->preferred(call, hosts) : std::string_view();
+  return method && method->find(call.collective, preferred) ? preferred : std::string_view();
 }
 
 /// Finds an algorithm, also by the name that it has when it serves a method. Without a name it is the first one.
@@ -72,6 +68,12 @@ const Algorithm* find(Collective collective, std::string_view name) {
     if (const MethodAlgorithm* one = method->find(collective, name)) return one->algorithm;
   }
   return nullptr;
+}
+
+/// Finds the algorithm for a call that asks for one of this name, or for none.
+const Algorithm* find(const Call& call, const Hosts& hosts, std::string_view wanted) {
+  const Preference* row = wanted.empty() && !asks_for_method(call) ? preference(call, hosts) : nullptr;
+  return row ? row->algorithm : find(call.collective, wanted);
 }
 
 /// The graphs of registered algorithms.
@@ -210,8 +212,8 @@ Status register_method(const Method& method) {
 }
 
 Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead) {
-  const std::string_view wanted = name_of(call, hosts, instead);
-  if (const Algorithm* algorithm = find(call.collective, wanted)) {
+  const std::string_view wanted = wanted_name(call, hosts, instead);
+  if (const Algorithm* algorithm = find(call, hosts, wanted)) {
     const auto accepted = accept(*algorithm, call, hosts);
     if (!accepted || !is_registered(*algorithm)) return accepted;
     const Status fits = verified_graphs().verify(*algorithm, hosts);

@@ -26,11 +26,9 @@ std::string reason(const ExplainOptions& options, const Call& call) {
   const Preference* row = preference(call, options.hosts);
   if (asks_for_method(call)) return reason_of_method(*call.options.method.method(), call, options.hosts);
   if (!row) return "it is the first of its collective, and no rule prefers another for this size and number of ranks";
-  static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each",
-                                          " on more than 4 ranks of a host with fewer processors"};
   const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
   return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(static_cast<double>(row->up_to_bytes)) : "any size",
-                     where[static_cast<std::size_t>(row->where)], row->reason);
+                     text_of(row->where), row->reason);
 }
 
 ExplainedTable table_of(const ExplainOptions& options, const Call& call, const Algorithm* taken) {

@@ -11,6 +11,7 @@
 #include "algorithms/skip/skip.hpp"
 #include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/perf.hpp"
+#include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/support/skip_call.hpp"
 
 namespace lacuna {
@@ -194,6 +195,45 @@ TEST(Explain, OfACallThatNamesItsAlgorithmSaysSoByEitherName) {
     EXPECT_NE(text.find(": skip_torus\n  it was asked for\n"), std::string::npos) << text;
     EXPECT_TRUE(std::regex_search(text, std::regex("\n> skip_torus +1 "))) << text;
   }
+}
+
+TEST(Explain, MarksTheAlgorithmThatIsTakenAndSaysWhy) {
+  const Outcome explained = lacuna({"explain", "allreduce", "-b", "64K", "-p", "8"});
+  EXPECT_EQ(explained.exit_code, 0);
+  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 1 MiB on 2\\^k ranks"),
+            1u);
+  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1.038 ms"), 1u)
+      << explained.output;
+  EXPECT_EQ(count(explained.output, "\n  ring +14 "), 1u) << explained.output;
+  const Outcome asked = lacuna({"explain", "allreduce", "-a", "ring"});
+  EXPECT_EQ(count(asked.output, "4 ranks of 4 hosts: ring\n +it was asked for"), 1u) << asked.output;
+  const std::string two = lacuna({"explain", "allreduce", "--hosts", "4,4"}).output;
+  EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
+      << two;
+  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8.549 ms"), 1u) << two;
+  EXPECT_EQ(lacuna({"explain", "allreduce", "--rate", "125e6", "--latency", "20e-6"}).output,
+            lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
+  for (Collective collective : all_collectives) {
+    EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
+  }
+}
+
+TEST(Explain, SaysWhereTheRuleHoldsThatHasChosen) {
+  const auto chosen = [](const std::vector<std::string>& words) {
+    std::vector<std::string> command = {"explain", "allreduce"};
+    command.insert(command.end(), words.begin(), words.end());
+    const std::string text = lacuna(command).output;
+    return text.substr(0, text.find("\n\n"));
+  };
+  EXPECT_EQ(chosen({"-b", "1K", "--hosts", "8"}),
+            "allreduce of 1 KiB on 8 ranks of 1 host: board\n  up to 4 KiB on ranks that share a board: one look at "
+            "memory that all ranks share");
+  EXPECT_EQ(chosen({"-b", "32K", "--hosts", "8", "--processors", "2"}),
+            "allreduce of 32 KiB on 8 ranks of 1 host: star\n  up to 64 KiB on more than 4 ranks of a host with fewer "
+            "processors: the fewest messages");
+  EXPECT_EQ(chosen({"-b", "8K", "--hosts", "2"}),
+            "allreduce of 8 KiB on 2 ranks of 1 host: recursive_doubling\n  up to 16 KiB: so little that the number of "
+            "rounds counts");
 }
 
 /// Builds a ring over a copy of the data in another type.
