@@ -169,7 +169,9 @@ class Communicator : public Client {
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   /// How many aggregators take part in the call, or why it can't start without them.
   Result<Rank> aggregators_for(const Call& call, const Algorithm& algorithm) const;
+  Result<CollectiveRun*> take_run(const Call& call, const Algorithm& algorithm, Executor::Lock& lock);
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
+  static void fill(CollectiveRun& run, const Options& options);
   std::size_t bytes_of_buffers(const CollectiveRun& run) const;
 
   // How a run starts (communicator_ready.cpp)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/engine/board_turns.hpp"
+#include "runtime/engine/kept_calls.hpp"
 #include "runtime/engine/matching.hpp"
 #include "runtime/engine/run_table.hpp"
 #include "runtime/engine/watched.hpp"
@@ -38,6 +39,7 @@ class Client {
   RunTable& runs() { return runs_; }
   const RunTable& runs() const { return runs_; }
   Matching& matching() { return matching_; }
+  KeptCalls& kept() { return kept_; }
   /// The board that all ranks share, or null.
   BoardTurns* board() { return board_ ? &*board_ : nullptr; }
   const BoardTurns* board() const { return board_ ? &*board_ : nullptr; }
@@ -94,6 +96,7 @@ class Client {
   const Rank rank_;
   RunTable runs_;
   Matching matching_;
+  KeptCalls kept_;
   std::optional<BoardTurns> board_;
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported

@@ -17,8 +17,10 @@ namespace {
 /// but the caller's, and nothing about it is drawn.
 bool may_stay_laid_out(const CollectiveRun& run, const ActivePart& part) {
   const bool only_callers_memory = part.graph->tables().buffers.size() == 2;
-  return run.prepared && run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory;
+  return run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory;
 }
+
+bool may_be_kept(const CollectiveRun& run) { return run.laid_out && run.status && KeptCalls::may_keep(run.call); }
 
 }  // namespace
 
@@ -301,6 +303,7 @@ void Executor::lay_aside_parts(Run& run) {
   run.active.clear();
 }
 
+/// Keeps an unused run for a call like its last one, or makes it an empty one.
 void Executor::recycle(Run& run) {
   if (run.after) made_device_->device().give_back(std::exchange(run.after, nullptr));
   if (run.kind != RunKind::Collective) {
@@ -308,7 +311,13 @@ void Executor::recycle(Run& run) {
     return messages_.give_back(&as_message(run));
   }
   CollectiveRun& call = as_collective(run);
-  call.prepared = call.laid_out = false;
+  call.prepared = false;
+  CollectiveRun* const unneeded = may_be_kept(call) ? call.communicator->kept().keep(call) : &call;
+  if (unneeded) empty(*unneeded);
+}
+
+void Executor::empty(CollectiveRun& call) {
+  call.laid_out = false;
   call.method = nullptr;
   call.call.options.method = {};
   call.call.options.state = nullptr;

@@ -139,6 +139,8 @@ class Executor : public Watched, private Receiver {
   Landings& landings() { return landings_; }
   /// Returns an unused run for the caller to fill. It is the caller's until abandon().
   CollectiveRun& take_call() { return *calls_.take(); }
+  /// Has a call been served whose data lie on a device?
+  bool has_device() const { return device_.load(std::memory_order_acquire); }
   MessageRun& take_message() { return *messages_.take(); }
   /// Makes all that a run needs to begin, so that it can be numbered after that. If it throws std::bad_alloc, nothing
   /// has changed.
@@ -209,6 +211,7 @@ class Executor : public Watched, private Receiver {
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
   void recycle(Run& run);
+  void empty(CollectiveRun& call);
 
   // Computing (executor_compute.cpp)
   void start_compute(ActivePart& part, StepId step);

@@ -101,6 +101,7 @@ const Status& Executor::join(Client& communicator) {
 void Executor::leave(Client& communicator) {
   Reach last = communicator.reach();
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
+  while (CollectiveRun* kept = communicator.kept().take_any()) empty(*kept);
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
   std::erase(boards_, &communicator);

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "tests/support/calls.hpp"
 #include "tests/support/hand_clock.hpp"
@@ -91,18 +95,59 @@ Order counted_order(const Binding& binding, std::uint32_t) {
   return {binding.hosts.size(), 0};
 }
 
-/// Starts a prepared call five times on two ranks, and returns how many of its parts were planned after the first time.
-int parts_planned_again(std::size_t count, Algorithm algorithm) {
-  algorithm.order = counted_order;
+/// Two ranks that count how often they are ordered for calls of one algorithm.
+struct Counting {
+  explicit Counting(const char* algorithm_name) {
+    Call call = {.collective = Collective::Allreduce};
+    call.options.algorithm = algorithm_name;
+    algorithm = **select_algorithm(call, Hosts(2));
+    algorithm.order = counted_order;
+    options.executor.chunk_bytes = 1 << 10;
+    ranks.emplace(2, options);
+    orders = 0;
+  }
+  runtime::Communicator& communicator(Rank rank) { return ranks->communicator(rank); }
+
+  /// Makes a call of ones and twos on these communicators. Returns on which rank, if any, its result is wrong.
+  std::optional<Rank> reduce(runtime::Communicator& first, runtime::Communicator& second, std::vector<float> (&in)[2],
+                             std::vector<float> (&out)[2]) {
+    runtime::Communicator* const all[2] = {&first, &second};
+    runtime::Run* runs[2];
+    for (Rank rank : {0, 1}) {
+      out[rank].assign(in[rank].size(), 0);
+      const auto posted = all[rank]->post(allreduce_call(in[rank], out[rank]), algorithm);
+      EXPECT_TRUE(posted) << posted.status().to_string();
+      runs[rank] = *posted;
+    }
+    EXPECT_TRUE(ranks->sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
+    last_run = runs[0];
+    for (Rank rank : {0, 1}) all[rank]->release(*runs[rank]);
+    for (Rank rank : {0, 1}) {
+      for (std::size_t i = 0; i < in[rank].size(); ++i) {
+        if (out[rank][i] != in[0][i] + in[1][i]) return rank;
+      }
+    }
+    return {};
+  }
+  std::optional<Rank> reduce(std::vector<float> (&in)[2], std::vector<float> (&out)[2]) {
+    return reduce(communicator(0), communicator(1), in, out);
+  }
+
+  Algorithm algorithm;
   RanksOptions options{.network = {}, .executor = quick_executor()};
-  options.executor.chunk_bytes = 1 << 10;
-  Ranks ranks(2, options);
+  std::optional<Ranks> ranks;
+  runtime::Run* last_run = nullptr;  ///< of rank 0; it has been released
+};
+
+/// Starts a prepared call five times, and returns how many of its parts were planned after the first time.
+int parts_planned_again(std::size_t count) {
+  Counting two("ring");
   std::vector<float> in[2], out[2];
   runtime::Run* runs[2];
   for (Rank rank : {0, 1}) {
     in[rank].resize(count);
     out[rank].resize(count);
-    runs[rank] = *ranks.communicator(rank).prepare(allreduce_call(in[rank], out[rank]), algorithm);
+    runs[rank] = *two.communicator(rank).prepare(allreduce_call(in[rank], out[rank]), two.algorithm);
   }
   for (int start = 1; start <= 5; ++start) {
     if (start == 2) orders = 0;
@@ -110,20 +155,64 @@ int parts_planned_again(std::size_t count, Algorithm algorithm) {
       in[rank].assign(count, static_cast<float>(start + rank));
       out[rank].assign(count, 0);
     }
-    for (Rank rank : {0, 1}) EXPECT_TRUE(ranks.communicator(rank).start(*runs[rank]));
-    EXPECT_TRUE(ranks.sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
+    for (Rank rank : {0, 1}) EXPECT_TRUE(two.communicator(rank).start(*runs[rank]));
+    EXPECT_TRUE(two.ranks->sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
     for (Rank rank : {0, 1}) EXPECT_EQ(out[rank], std::vector<float>(count, static_cast<float>(2 * start + 1)));
   }
-  for (Rank rank : {0, 1}) ranks.communicator(rank).release(*runs[rank]);
+  for (Rank rank : {0, 1}) two.communicator(rank).release(*runs[rank]);
   return orders / 2;
 }
 
 TEST(RunReuse, APreparedCallOfOnePartIsPlannedAtItsFirstStartOnly) {
-  Call call = {.collective = Collective::Allreduce};
-  call.options.algorithm = "ring";
-  const Algorithm& known = **select_algorithm(call, Hosts(2));
-  EXPECT_EQ(parts_planned_again(10, known), 0);
-  EXPECT_EQ(parts_planned_again(2000, known), 4 * 2);
+  EXPECT_EQ(parts_planned_again(10), 0);
+  EXPECT_EQ(parts_planned_again(2000), 4 * 2);
+}
+
+TEST(RunReuse, ACallOfOnePartThatIsMadeAgainIsNotPlannedAgain) {
+  Counting two("ring");
+  std::vector<float> gradients[3][2], sums[3][2];
+  for (int time = 0; time < 4; ++time) {
+    for (auto i : {0, 1, 2}) {
+      for (Rank rank : {0, 1})
+        gradients[i][rank].assign(static_cast<std::size_t>(10 + i), static_cast<float>(time + i));
+      EXPECT_EQ(two.reduce(gradients[i], sums[i]), std::nullopt) << i;
+    }
+    EXPECT_EQ(std::exchange(orders, 0) > 0, time == 0) << "time " << time;
+  }
+  std::vector<float> elsewhere[2];
+  EXPECT_EQ(two.reduce(gradients[0], elsewhere), std::nullopt);
+  EXPECT_EQ(orders, 2) << "it has another output";
+}
+
+TEST(RunReuse, ACallThatIsMadeAgainIsStillRefused) {
+  Counting two("ring");
+  std::vector<float> in[2] = {{1, 2}, {3, 4}}, out[2];
+  EXPECT_EQ(two.reduce(in, out), std::nullopt);
+  Call late = allreduce_call(in[0], out[0]);
+  late.options.deadline = -1ms;
+  EXPECT_EQ(two.communicator(0).post(late, two.algorithm).status().code(), Code::InvalidArgument);
+  EXPECT_EQ(two.reduce(in, out), std::nullopt) << "nothing is lost by that";
+  two.communicator(0).fail({Code::TimedOut, "a test ends it"});
+  const auto refused = two.communicator(0).post(allreduce_call(in[0], out[0]), two.algorithm);
+  EXPECT_EQ(refused.status().message(), "a test ends it");
+}
+
+TEST(RunReuse, ADestroyedCommunicatorLeavesItsRunsToOthersButNotItsCalls) {
+  Counting two("ring");
+  std::vector<float> in[2] = {{1, 2}, {3, 4}}, out[2];
+  std::optional<runtime::Communicator> made[2];
+  std::set<runtime::Run*> runs;
+  for (std::uint64_t id = 100; id < 103; ++id) {
+    const Group group(id % 2 == 0 ? std::vector<Rank>{0, 1} : std::vector<Rank>{1, 0}, 2);
+    for (Rank rank : {0, 1}) made[rank].emplace(two.ranks->executor(rank), id, group);
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_EQ(two.reduce(*made[0], *made[1], in, out), std::nullopt) << id;
+      EXPECT_EQ(std::exchange(orders, 0) > 0, time == 0) << "communicator " << id << ", time " << time;
+      runs.insert(two.last_run);
+    }
+    for (Rank rank : {0, 1}) made[rank].reset();
+  }
+  EXPECT_EQ(runs.size(), 1u);
 }
 
 }  // namespace
