@@ -233,63 +233,6 @@ Status Communicator::status() const {
   return may ? group_->communicator.status() : may;
 }
 
-Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
-  struct Choice {
-    std::int32_t colour, key;
-  };
-  const Choice mine{colour, key};
-  std::vector<Choice> all(static_cast<std::size_t>(size()));
-  const Call tell{.collective = Collective::Allgather,
-                  .input = &mine,
-                  .output = all.data(),
-                  .count = sizeof mine,
-                  .dtype = Dtype::U8};
-  if (Status told = call(tell); !told) return told;
-  std::vector<std::pair<std::int32_t, Rank>> together;
-  for (Rank rank = 0; rank < size(); ++rank) {
-    const Choice& choice = all[static_cast<std::size_t>(rank)];
-    if (choice.colour == colour) together.emplace_back(choice.key, rank);
-  }
-  std::sort(together.begin(), together.end());
-  std::vector<Rank> members;
-  for (const auto& [where, rank] : together) members.push_back(job_ranks()[static_cast<std::size_t>(rank)]);
-
-  std::optional<Communicator> made;
-  if (colour >= 0) {
-    const std::uint64_t id = group_->communicator.next_id(static_cast<std::uint64_t>(colour));
-    const Group group = group_->job->group(std::move(members));
-    made = Communicator(make_group(group_->job, id, group_->key_of_part(colour), group));
-  }
-  const Status introduced = made ? introduce(*made->group_) : Status();
-  ++group_->splits;
-  // Nobody may send to a communicator that a peer does not have yet, so a barrier follows. If it is Busy, it must be
-  // tried again, because other ranks may be in it already.
-  Status everywhere = call(barrier());
-  while (everywhere.code() == Code::Busy) {
-    if (!progress()) std::this_thread::yield();
-    everywhere = call(barrier());
-  }
-  if (!everywhere || !introduced) return everywhere ? introduced : everywhere;
-  return made;
-}
-
-Result<std::optional<Communicator>> Communicator::subgroup(std::span<const Rank> ranks) {
-  std::vector<int> places(static_cast<std::size_t>(size()), no_group);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i] < 0 || ranks[i] >= size()) {
-      return Status(Code::InvalidArgument, fmt::format("subgroup: rank {} is not in this communicator, must be 0 .. {}",
-                                                       ranks[i], size() - 1));
-    }
-    int& place = places[static_cast<std::size_t>(ranks[i])];
-    if (place != no_group) {
-      return Status(Code::InvalidArgument, fmt::format("subgroup: rank {} stands twice in the list", ranks[i]));
-    }
-    place = static_cast<int>(i);
-  }
-  const int mine = places[static_cast<std::size_t>(rank())];
-  return split(mine == no_group ? no_group : 0, mine);
-}
-
 Result<const Algorithm*> Communicator::algorithm_of(const Call& call) const {
   if (Status may = check(); !may) return may;
   return select_algorithm(call, group_->communicator.hosts(), group_->job->algorithm_for(call.collective));

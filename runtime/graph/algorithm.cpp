@@ -12,8 +12,8 @@ Status check_board(const Algorithm& algorithm, const Call& call, const Hosts& ho
   if (!hosts.has_board()) {
     return {
         Code::Unsupported,
-        fmt::format("{} {}: these ranks share no board; the ranks of a whole job without aggregators do, if all are "
-                    "on one host and can map each other's memory",
+        fmt::format("{} {}: these ranks share no board; ranks of a job without aggregators do, if all are on one host "
+                    "and can map each other's memory",
                     to_string(call.collective), algorithm.name)};
   }
   const std::size_t most = most_bytes_on_board / size_of(call.dtype);

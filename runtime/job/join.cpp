@@ -15,12 +15,12 @@
 #include "runtime/job/descriptors.hpp"
 #include "runtime/job/entry.hpp"
 #include "runtime/job/local_watch.hpp"
+#include "runtime/job/offered_board.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/processors.hpp"
-#include "transports/board.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -110,38 +110,16 @@ struct Meeting {
   runtime::Interrupted interrupted{};
 };
 
-/// The memory of a job's board. Rank 0 makes it and offers it to the others, which map it. It is used only if all have
-/// done so.
-class OfferedBoard {
- public:
-  explicit OfferedBoard(Rank ranks) : ranks_(ranks) {}
-
-  /// Returns what the other ranks need, or nothing if the system gives no such memory.
-  std::vector<std::byte> make() {
-    const Board::Shared made = Board::shared_memory(ranks_);
-    if (!made.memory) return {};
-    memory_ = made.memory;
-    const auto bytes = std::as_bytes(std::span(&made.segment, 1));
-    return {bytes.begin(), bytes.end()};
-  }
-  void take(const std::vector<std::byte>& offer) {
-    MappableSegment segment;
-    if (memory_ || offer.size() != sizeof segment) return;
-    std::memcpy(&segment, offer.data(), sizeof segment);
-    auto mapped = Board::map(segment, ranks_);
-    if (mapped) {
-      memory_ = std::move(*mapped);
-    } else {
-      runtime::log_info(Subsystem::Job, "the ranks share no board: {}", mapped.status().message());
-    }
-  }
-  /// Null: there is none.
-  const std::shared_ptr<std::byte>& memory() const { return memory_; }
-
- private:
-  const Rank ranks_;
-  std::shared_ptr<std::byte> memory_;
-};
+/// A segment as bytes of a message: none if it has no length.
+std::vector<std::byte> bytes_of(const MappableSegment& segment) {
+  const auto bytes = std::as_bytes(std::span(&segment, 1));
+  return segment.bytes == 0 ? std::vector<std::byte>() : std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+MappableSegment segment_of(const std::vector<std::byte>& bytes) {
+  MappableSegment segment;
+  if (bytes.size() == sizeof segment) std::memcpy(&segment, bytes.data(), sizeof segment);
+  return segment;
+}
 
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
 /// connected: the communicator of all ranks, whose id it gets, with the memory of its board or null.
@@ -158,7 +136,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   std::unique_ptr<Transport> transport;
   OfferedBoard board(size);
   const auto start_transport = [&](const runtime::Gathering& gathering) -> Result<std::vector<std::byte>> {
-    if (config.board) board.take(gathering.offer);
+    if (config.board) board.take(segment_of(gathering.offer));
     auto started = make_ucx({.on_one_host = gathering.on_one_host,
                              .ranks = static_cast<std::size_t>(size),
                              .host = Digest().add(config.host).add(config.machine).value()});
@@ -174,7 +152,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
-                                   .offer = [&] { return config.board ? board.make() : std::vector<std::byte>(); },
+                                   .offer = [&] { return bytes_of(config.board ? board.make() : MappableSegment()); },
                                    .timeout = config.bootstrap_timeout,
                                    .interrupted = meeting.interrupted,
                                    .silence = config.watch_timeout},

@@ -58,8 +58,8 @@ class Hosts {
     hosts.has_board_ = has_board && count_ == 1;
     return hosts;
   }
-  /// Do all ranks share a board (transports/board.hpp)? Turned positions answer as the ranks that they are from. A
-  /// group has no board of its own.
+  /// Do all ranks share a board (transports/board.hpp)? Turned positions answer as the ranks that they are from. The
+  /// result of of() says no, because a group does not use the board of the ranks that it is from.
   bool has_board() const { return has_board_; }
 
   /// The hosts of a group whose rank i is rank members[i] here.

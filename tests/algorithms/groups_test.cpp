@@ -21,7 +21,7 @@ constexpr std::size_t chunk_bytes = 64;
 /// The world and two halves of it; in the second, the ranks stand in the other direction.
 const std::array groups = {Group(world_size), Group({0, 2, 4, 6}, world_size), Group({7, 5, 3, 1}, world_size)};
 
-/// The hosts are even in the world and uneven in the halves.
+/// The hosts are even in the world and uneven in the halves. With other seeds each half is on one host and has a board.
 const Hosts hosts(std::vector<Rank>{0, 0, 0, 1, 1, 0, 1, 1});
 
 RanksOptions drawn_options(std::uint64_t seed) {
@@ -40,14 +40,17 @@ class Storm {
  public:
   Storm(std::uint64_t seed, std::size_t operations)
       : random_(seed),
+        halves_have_boards_(seed % 2 == 0),
         ranks_(world_size, drawn_options(seed)),
         oracles_{Oracles(world_size, world_size * largest_count), Oracles(4, 4 * largest_count)} {
-    for (Rank process = 0; process < world_size; ++process) {
-      for (std::size_t g = 0; g < groups.size(); ++g) {
-        if (groups[g].rank_of(process) < 0) continue;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const Group& group = groups[g];
+      const auto board = has_board(g) ? Board::local_memory(group.size()) : nullptr;
+      for (Rank process : group.members()) {
         queues_.push_back({.process = process, .waiting = {}, .communicator = nullptr});
-        queues_.back().communicator = std::make_unique<runtime::Communicator>(ranks_.executor(process), 100 + g,
-                                                                              groups[g], hosts.of(groups[g].members()));
+        queues_.back().communicator = std::make_unique<runtime::Communicator>(
+            ranks_.executor(process), 100 + g, group, board ? Hosts(4).with_board() : hosts.of(group.members()));
+        if (board) queues_.back().communicator->share({board, group.size(), group.rank_of(process)});
         of_group_[g].push_back(queues_.size() - 1);
       }
     }
@@ -131,6 +134,7 @@ class Storm {
   };
 
   std::size_t pick(std::size_t below) { return random_() % below; }
+  bool has_board(std::size_t g) const { return halves_have_boards_ && groups[g].size() < world_size; }
 
   static Posted& post_next(Queue& queue) {
     Posted& next = *queue.waiting.front();
@@ -189,7 +193,7 @@ class Storm {
     const std::size_t g = pick(groups.size());
     const auto all = all_algorithms();
     const Algorithm* algorithm = all[pick(all.size())];
-    while (algorithm->on_board) algorithm = all[pick(all.size())];  // groups have no board
+    while (algorithm->on_board && !has_board(g)) algorithm = all[pick(all.size())];
     cases_.push_back(offered({.algorithm = algorithm,
                               .size = groups[g].size(),
                               .count = pick(largest_count + 1),
@@ -210,6 +214,7 @@ class Storm {
   }
 
   std::mt19937_64 random_;
+  const bool halves_have_boards_;
   std::deque<Case> cases_;
   std::vector<std::unique_ptr<Posted>> posted_;
   Ranks ranks_;

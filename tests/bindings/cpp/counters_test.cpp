@@ -65,7 +65,8 @@ TEST(JobCounters, CallsAreCountedByCommunicatorAndCollective) {
     EXPECT_EQ(world.sends.completed, rank == 0 ? 1u : 0u);
     EXPECT_EQ(world.receives.completed, rank == 2 ? 1u : 0u);
     EXPECT_EQ(calls_of(world, Collective::Broadcast).started, 0u);
-    EXPECT_EQ(calls_of(world, Collective::Allgather).completed, 1u) << "of split";
+    EXPECT_EQ(calls_of(world, Collective::Allgather).completed, 3u)
+        << "of split: choices, offered boards, who sees them";
     EXPECT_EQ(calls_of(world, Collective::Barrier).completed, 1u) << "of split";
     if (rank < 2) {
       EXPECT_EQ(calls_of(all.communicators[1], Collective::Barrier).completed, 1u);

@@ -86,6 +86,41 @@ TEST_P(Groups, DataTensorAndPipelineGroupsOfOneWorldRunBesideEachOther) {
   });
 }
 
+/// The algorithm that lacuna chooses for a sum of one element.
+std::string_view small_sum(const Communicator& ranks) {
+  std::int64_t sum = 0;
+  const auto name = ranks.algorithm_name(
+      {.collective = Collective::Allreduce, .input = &sum, .output = &sum, .count = 1, .dtype = Dtype::I64});
+  EXPECT_TRUE(name) << name.status().to_string();
+  return name ? *name : "";
+}
+
+TEST_P(Groups, SmallCallsOfAGroupPassOverABoardOfItsOwn) {
+  auto ranks = ranks_of(6);
+  on_each(ranks, [](Communicator& world) {
+    const int colour = world.rank() % 2;
+    Communicator half = must_split(world, colour);
+    EXPECT_EQ(small_sum(half), "board");
+    EXPECT_EQ(small_sum(world), "board");
+    EXPECT_EQ(small_sum(must_split(half, half.rank())), "recursive_doubling") << "it is alone";
+    for (std::int64_t time = 0; time < 100; ++time) {
+      std::int64_t of_half = world.rank() + time, of_all = of_half;
+      ASSERT_TRUE(half.call(allreduce(of_half, of_half)));
+      ASSERT_EQ(of_half, (colour == 0 ? 0 + 2 + 4 : 1 + 3 + 5) + 3 * time);
+      if (time % 3 != 0) continue;
+      ASSERT_TRUE(world.call(allreduce(of_all, of_all)));
+      ASSERT_EQ(of_all, 15 + 6 * time);
+    }
+  });
+}
+
+TEST(GroupBoards, AreLeftOutWhereTheEnvironmentSaysSo) {
+  const Variable off("LACUNA_BOARD", "off");
+  auto ranks = local(4, Progress::Caller, Origin::World);
+  on_each(ranks,
+          [](Communicator& world) { EXPECT_EQ(small_sum(must_split(world, world.rank() % 2)), "recursive_doubling"); });
+}
+
 TEST_P(Groups, ARankWithoutAColourGetsNoCommunicator) {
   auto ranks = ranks_of(3);
   on_each(ranks, [](Communicator& world) {
