@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/device.hpp"
+#include "kernels/told_results.hpp"
 
 namespace lacuna::kernels {
 
@@ -22,12 +23,9 @@ class ToldBackend final : public Backend {
  public:
   /// Takes memory and an event of the device, which outlives the object. Throws std::bad_alloc.
   explicit ToldBackend(Device& device);
-  ~ToldBackend() override;
-  ToldBackend(const ToldBackend&) = delete;
-  ToldBackend& operator=(const ToldBackend&) = delete;
 
   /// Begins to serve another step.
-  void begin() { used_ = 0; }
+  void begin() { cells_.begin(); }
 
   std::string_view name() const override;
   std::size_t elements_in_cache() const override;
@@ -101,39 +99,8 @@ class ToldBackend final : public Backend {
                    Peeled* peeled) const override;
 
  private:
-  class Results;
-
-  /// Memory for all cells, with any content.
-  class CellMemory {
-   public:
-    explicit CellMemory(MemorySpace& space);
-    ~CellMemory();
-    CellMemory(const CellMemory&) = delete;
-    CellMemory& operator=(const CellMemory&) = delete;
-    std::byte* at(std::size_t offset) const { return data_ + offset; }
-
-   private:
-    MemorySpace& space_;
-    std::byte* const data_;
-  };
-
-  /// Room for a result or for what the host gives, in pinned memory and in that of the device.
-  struct Cell {
-    std::byte* here = nullptr;
-    std::byte* there = nullptr;
-  };
-
-  /// Takes a cell. Waits until all cells are free if there is no room.
-  Cell take_cell(std::size_t bytes) const;
-  void copy_cell(std::byte* to, const std::byte* from, std::size_t bytes) const;
-  /// Waits until the device has done all that it was given.
-  void wait() const;
-
-  Device& device_;
   const Backend& on_;
-  const CellMemory here_, there_;
-  Event* const event_;
-  mutable std::size_t used_ = 0;  ///< bytes of the cells that are taken
+  mutable ToldCells cells_;
 };
 
 }  // namespace lacuna::kernels
