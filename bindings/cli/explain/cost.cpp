@@ -31,6 +31,8 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;
 }
 
+double messages_in_turn(const Cost& cost) { return std::max<double>(cost.steps, cost.rank_messages / 2.0); }
+
 double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
   const Hosts& hosts = options.hosts;
   if (cost.steps == 0) return 0;
@@ -39,13 +41,16 @@ double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
   for (Rank host = 0; host < hosts.count(); ++host) most = std::max(most, hosts.ranks_on(host));
   const int processors = std::max(std::min<int>(options.processors, most), 1);
   if (hosts.count() == 1) {
-    const double in_turn = std::max<double>(cost.steps, cost.rank_messages / 2.0);
+    const TimeCurve& one = cost.on_board ? options.inside.rows : options.inside.messages;
+    const double in_turn = messages_in_turn(cost), share = options.inside.share();
     const auto all = static_cast<double>(cost.total_messages);
-    return std::max(in_turn * options.inside.seconds(bytes / in_turn),
-                    all * options.inside.seconds(static_cast<double>(cost.total_bytes) / all) / processors);
+    return share * std::max(in_turn * one.seconds(bytes / in_turn),
+                            all * one.seconds(static_cast<double>(cost.total_bytes) / all) / processors);
   }
   const double between = cost.steps * options.latency + static_cast<double>(cost.host_bytes) / options.rate;
-  return most == 1 ? between : std::max(between, options.inside.seconds(bytes) * most / processors);
+  return most == 1
+             ? between
+             : std::max(between, options.inside.share() * options.inside.messages.seconds(bytes) * most / processors);
 }
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
@@ -57,21 +62,29 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
     int messages = 0;
   };
   std::vector<Moved> by_rank(static_cast<std::size_t>(hosts.size())), by_host(static_cast<std::size_t>(hosts.count()));
+  const auto move = [&](Rank from, Rank to, std::uint64_t bytes) {
+    Moved &sender = by_rank[static_cast<std::size_t>(from)], &receiver = by_rank[static_cast<std::size_t>(to)];
+    sender.out += bytes;
+    receiver.in += bytes;
+    ++sender.messages;
+    ++receiver.messages;
+    ++cost.total_messages;
+    cost.total_bytes += bytes;
+    const Rank here = hosts.host_of(from), there = hosts.host_of(to);
+    if (here == there) return;
+    by_host[static_cast<std::size_t>(here)].out += bytes;
+    by_host[static_cast<std::size_t>(there)].in += bytes;
+  };
   for (Rank me = 0; me < hosts.size(); ++me) {
     const Graph& graph = graphs.at(me);
     for (const Step& step : graph.steps()) {
-      if (!step.sends()) continue;
-      const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
+      if (!step.sends() && !step.meets()) continue;
       const std::uint64_t bytes = runtime::amount_in(graph, step.from, me, count).bytes_of(dtype);
-      Moved &sender = by_rank[static_cast<std::size_t>(me)], &receiver = by_rank[static_cast<std::size_t>(to)];
-      sender.out += bytes;
-      receiver.in += bytes;
-      ++sender.messages;
-      ++receiver.messages;
-      ++cost.total_messages;
-      if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
-      if (here != there) by_host[static_cast<std::size_t>(there)].in += bytes;
-      cost.total_bytes += bytes;
+      if (step.sends()) move(me, (me + step.peer) % hosts.size(), bytes);
+      for (Rank other = 0; step.meets() && other < hosts.size(); ++other) {
+        if (other != me) move(me, other, bytes);
+      }
+      cost.on_board = cost.on_board || step.meets();
     }
   }
   for (const Moved& rank : by_rank) {

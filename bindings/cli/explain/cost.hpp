@@ -9,7 +9,7 @@
 
 namespace lacuna::cli {
 
-/// What an algorithm costs, counted in its graphs.
+/// What an algorithm costs, counted in its graphs. On a board, each row counts as a message to each other rank.
 struct Cost {
   int steps = 0;                  ///< rounds: messages in the longest chain in which each waits for the one before
   int rank_messages = 0;          ///< the most that one rank sends and receives together
@@ -17,13 +17,17 @@ struct Cost {
   std::uint64_t host_bytes = 0;   ///< the most that one host sends to others or receives from them
   std::uint64_t total_bytes = 0;  ///< what all ranks send
   std::uint64_t total_messages = 0;
+  bool on_board = false;         ///< its messages are rows of a board
   bool depends_on_data = false;  ///< more is sent, as much as values say, which only a call knows
 };
 
+/// Inside a host, sending and receiving a message both take a processor half of the message's time. Returns how many
+/// messages follow one another in the longest chain, or on the busiest rank if these are more.
+double messages_in_turn(const Cost& cost);
+
 /// Returns the predicted time of a call that costs so much. Between hosts it is the latencies of the chain, and the
-/// busiest host's bytes over its link. Inside a host, sending and receiving a message both take a processor half of the
-/// message's time. So the call takes as long as the longest chain, as the busiest rank, or as all messages on all
-/// processors, whichever is longest.
+/// busiest host's bytes over its link. Inside a host it is that of the messages in turn, or of all messages on all
+/// processors if that is longer.
 double predicted_seconds(const Cost& cost, const ExplainOptions& options);
 
 /// Counts the cost of one call of `count` elements of `dtype` in one part. Data in buffers of another type count as of

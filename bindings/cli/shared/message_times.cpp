@@ -11,16 +11,33 @@ namespace lacuna::cli {
 namespace {
 
 /// Returns what is wrong with the figures. The text is empty if nothing is.
-std::string flaw_of(const MessageTimes& times) {
-  if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
-  if (times.points.empty()) return "messages is empty";
+std::string flaw_of(const char* name, const TimeCurve& curve) {
+  if (curve.points.empty()) return fmt::format("{} is empty", name);
   double before = 0;
-  for (const auto& [bytes, seconds] : times.points) {
-    if (!(bytes > before)) return fmt::format("messages: {} bytes follow {}; sizes must grow", bytes, before);
-    if (!(seconds > 0)) return fmt::format("messages: {} seconds for {} bytes; must be more than 0", seconds, bytes);
+  for (const auto& [bytes, seconds] : curve.points) {
+    if (!(bytes > before)) return fmt::format("{}: {} bytes follow {}; sizes must grow", name, bytes, before);
+    if (!(seconds > 0)) return fmt::format("{}: {} seconds for {} bytes; must be more than 0", name, seconds, bytes);
     before = bytes;
   }
   return {};
+}
+
+std::string flaw_of(const MessageTimes& times) {
+  if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
+  const std::string flaw = flaw_of("messages", times.messages);
+  return flaw.empty() ? flaw_of("rows", times.rows) : flaw;
+}
+
+Json json_of(const TimeCurve& curve) {
+  Json all = Json::array();
+  for (const auto& [bytes, seconds] : curve.points) all.push_back({{"bytes", bytes}, {"seconds", seconds}});
+  return all;
+}
+
+TimeCurve curve_of(const Json& all) {
+  TimeCurve curve;
+  for (const Json& one : all) curve.points.push_back({one.at("bytes").get<double>(), one.at("seconds").get<double>()});
+  return curve;
 }
 
 }  // namespace
@@ -29,16 +46,17 @@ const MessageTimes& MessageTimes::of_reference() {
   static const MessageTimes times{.ranks = 2,
                                   .processors = 2,
                                   .from = "the machine of docs/performance.md; `lacuna tune` measures yours",
-                                  .points = {{8, 0.853e-6},
-                                             {1 << 10, 0.96e-6},
-                                             {4 << 10, 1.487e-6},
-                                             {16 << 10, 2.598e-6},
-                                             {64 << 10, 7.939e-6},
-                                             {256 << 10, 27.17e-6},
-                                             {1 << 20, 103.2e-6},
-                                             {4 << 20, 626.6e-6},
-                                             {16 << 20, 3.593e-3},
-                                             {64 << 20, 13.08e-3}}};
+                                  .messages = {{{8, 0.853e-6},
+                                                {1 << 10, 0.96e-6},
+                                                {4 << 10, 1.487e-6},
+                                                {16 << 10, 2.598e-6},
+                                                {64 << 10, 7.939e-6},
+                                                {256 << 10, 27.17e-6},
+                                                {1 << 20, 103.2e-6},
+                                                {4 << 20, 626.6e-6},
+                                                {16 << 20, 3.593e-3},
+                                                {64 << 20, 13.08e-3}}},
+                                  .rows = {{{8, 0.6e-6}}}};
   return times;
 }
 
@@ -53,9 +71,8 @@ Result<MessageTimes> MessageTimes::read(const std::string& path) {
     const Json json = Json::parse(*text);
     times.ranks = json.at("ranks").get<Rank>();
     times.processors = json.at("processors").get<int>();
-    for (const Json& one : json.at("messages")) {
-      times.points.push_back({one.at("bytes").get<double>(), one.at("seconds").get<double>()});
-    }
+    times.messages = curve_of(json.at("messages"));
+    times.rows = json.contains("rows") ? curve_of(json.at("rows")) : times.messages;
   } catch (const Json::exception& error) {
     return wrong(error.what());
   }
@@ -67,18 +84,18 @@ Json MessageTimes::json() const {
   Json json = provenance();
   json["ranks"] = ranks;
   json["processors"] = processors;
-  for (const auto& [bytes, seconds] : points) json["messages"].push_back({{"bytes", bytes}, {"seconds", seconds}});
+  json["messages"] = json_of(messages);
+  json["rows"] = json_of(rows);
   return json;
 }
 
-double MessageTimes::seconds(double bytes) const {
-  const double share = std::min(1.0, static_cast<double>(processors) / ranks);  // of a processor, for each rank
+double TimeCurve::seconds(double bytes) const {
   const auto above = std::find_if(points.begin(), points.end(), [&](const Point& one) { return one.bytes >= bytes; });
-  if (above == points.begin()) return share * above->seconds;
-  if (above == points.end()) return share * points.back().seconds * bytes / points.back().bytes;
+  if (above == points.begin()) return above->seconds;
+  if (above == points.end()) return points.back().seconds * bytes / points.back().bytes;
   const Point &low = above[-1], &high = *above;
   const double along = std::log(bytes / low.bytes) / std::log(high.bytes / low.bytes);
-  return share * low.seconds * std::pow(high.seconds / low.seconds, along);
+  return low.seconds * std::pow(high.seconds / low.seconds, along);
 }
 
 }  // namespace lacuna::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,17 +10,26 @@
 
 namespace lacuna::cli {
 
-/// How long a message between two ranks of one host takes by its size, with the reduction of its bytes.
-struct MessageTimes {
+/// How long something takes by its size.
+struct TimeCurve {
   struct Point {
     double bytes = 0;
     double seconds = 0;
   };
 
-  Rank ranks = 0;               ///< of the host, while it was measured
-  int processors = 0;           ///< of the host
-  std::string from{};           ///< where the figures are from
   std::vector<Point> points{};  ///< ordered by size, at least one
+
+  /// Between two points the time is a power of the size, and beyond the last one it is proportional to the size.
+  double seconds(double bytes) const;
+};
+
+/// How long a message between two ranks of one host takes, with the reduction of its bytes.
+struct MessageTimes {
+  Rank ranks = 0;        ///< of the host, while it was measured
+  int processors = 0;    ///< of the host
+  std::string from{};    ///< where the figures are from
+  TimeCurve messages{};  ///< that the transport carries
+  TimeCurve rows{};      ///< of a board; as `messages` if the host has no board
 
   /// The figures of the machine of docs/performance.md.
   static const MessageTimes& of_reference();
@@ -28,10 +38,9 @@ struct MessageTimes {
   /// The file of `lacuna tune`.
   Json json() const;
 
-  /// Returns the time if each rank has a processor. Between two points it is a power of the size, and beyond the last
-  /// one it is proportional to the size. If the ranks were more than the processors when it was measured, each had one
-  /// for a part of the time only.
-  double seconds(double bytes) const;
+  /// Returns which share of a processor each rank had while it was measured. If each has one, a message takes this
+  /// share of the time.
+  double share() const { return std::min(1.0, static_cast<double>(processors) / ranks); }
 };
 
 }  // namespace lacuna::cli

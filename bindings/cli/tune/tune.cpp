@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/explain/cost.hpp"
@@ -20,9 +22,15 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr std::size_t sizes[] = {8,         1 << 10, 4 << 10, 16 << 10, 64 << 10,
-                                 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
-constexpr std::string_view algorithm = "recursive_doubling";  // each of its messages has all of the data
+/// What is measured: an algorithm each of whose messages has all of the data.
+struct Measured {
+  const char* algorithm;
+  std::vector<std::size_t> sizes;
+};
+
+const Measured messages = {"recursive_doubling",
+                           {8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}};
+const Measured rows = {"board", {8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10}};
 constexpr int warmup = 5;
 
 Status check(const Communicator& world, const std::string& path) {
@@ -38,19 +46,39 @@ Status check(const Communicator& world, const std::string& path) {
 }
 
 /// Returns how many seconds one message takes.
-Result<double> time_message(Communicator& world, const PerfOptions& options, std::size_t bytes) {
-  Bench bench{.communicator = world,
-              .options = options,
-              .algorithm = std::string(algorithm),
-              .count = bytes / size_of(options.dtype)};
+Result<double> time_message(Communicator& world, const char* algorithm, std::size_t bytes) {
+  const PerfOptions options;
+  Bench bench{
+      .communicator = world, .options = options, .algorithm = algorithm, .count = bytes / size_of(options.dtype)};
   if (Status ready = bench.prepare(); !ready) return ready;
   if (const auto warmed = bench.time_rounds(warmup); !warmed) return warmed.status();
   const Result<Timing> timing = time_until_stable(bench);
   if (!timing) return timing.status();
   Call call = bench.call();
-  const auto chosen = select_algorithm(call, Hosts(world.size()));
+  const Hosts hosts = Hosts(world.size()).with_board();
+  const auto chosen = select_algorithm(call, hosts);
   if (!chosen) return chosen.status();
-  return timing->seconds / cost_of(**chosen, Hosts(world.size()), call.count, call.dtype).steps;
+  return timing->seconds / messages_in_turn(cost_of(**chosen, hosts, call.count, call.dtype));
+}
+
+Result<TimeCurve> measure(Communicator& world, const Measured& what) {
+  TimeCurve curve;
+  for (const std::size_t bytes : what.sizes) {
+    const Result<double> seconds = time_message(world, what.algorithm, bytes);
+    if (!seconds) return seconds.status();
+    curve.points.push_back({static_cast<double>(bytes), *seconds});
+    if (world.rank() > 0) continue;
+    fmt::print("{:>20} {:>10} {:>12}\n", what.algorithm, quantity::Size::text(bytes),
+               quantity::Duration::text(*seconds));
+  }
+  return curve;
+}
+
+/// Do the ranks share a board? All of them know alike.
+bool has_board(const Communicator& world) {
+  Call call{.collective = Collective::Allreduce};
+  call.options.algorithm = rows.algorithm;
+  return world.algorithm_name(call).is_ok();
 }
 
 }  // namespace
@@ -67,13 +95,12 @@ int tune(const std::string& path) {
   if (Status agreed = agree(world, check(world, path)); !agreed) return leads ? fail(agreed) : 1;
   if (Status warm = warm_connections(world); !warm) return fail(warm);
   MessageTimes times{.ranks = world.size(), .processors = usable_processors()};
-  const PerfOptions options;
-  for (const std::size_t bytes : sizes) {
-    const Result<double> seconds = time_message(world, options, bytes);
-    if (!seconds) return fail(seconds.status());
-    times.points.push_back({static_cast<double>(bytes), *seconds});
-    if (leads) fmt::print("{:>10} {:>12}\n", quantity::Size::text(bytes), quantity::Duration::text(*seconds));
-  }
+  Result<TimeCurve> measured = measure(world, messages);
+  if (!measured) return fail(measured.status());
+  times.messages = *measured;
+  if (has_board(world)) measured = measure(world, rows);
+  if (!measured) return fail(measured.status());
+  times.rows = *std::move(measured);
   if (!leads) return 0;
   const Status written = write_whole(path, [&](std::FILE* file) {
     put(file, json_text(times.json()));

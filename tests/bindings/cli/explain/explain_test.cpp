@@ -93,7 +93,7 @@ TEST(PredictedSeconds, BetweenHostsAreTheChainAndTheBusiestHost) {
   const Cost cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000};
   ExplainOptions options{.hosts = Hosts(std::vector<Rank>{0, 1, 2}), .latency = 1e-5, .rate = 1e6};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3);
-  options.inside = {.ranks = 2, .processors = 2, .points = {{1000, 1}}};
+  options.inside = {.ranks = 2, .processors = 2, .messages = {{{1000, 1}}}};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3) << "no message stays inside a host";
   options.hosts = Hosts(std::vector<Rank>{0, 0, 1});
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 5) << "the host of two ranks moves 5000 bytes at 1000 a second";
@@ -102,7 +102,7 @@ TEST(PredictedSeconds, BetweenHostsAreTheChainAndTheBusiestHost) {
 TEST(PredictedSeconds, InsideAHostAreTheLongestOfTheChainTheBusiestRankAndAllMessagesOnAllProcessors) {
   Cost cost{.steps = 4, .rank_messages = 8, .rank_bytes = 4000, .total_bytes = 8000, .total_messages = 8};
   ExplainOptions options{.hosts = 2, .processors = 4};
-  options.inside = {.ranks = 2, .processors = 2, .points = {{1000, 0.5}, {4000, 1}}};
+  options.inside = {.ranks = 2, .processors = 2, .messages = {{{1000, 0.5}, {4000, 1}}}, .rows = {{{1000, 0.1}}}};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 4 * 0.5);
   cost.rank_messages = 20;
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 20 * 0.5 / 2);
@@ -113,6 +113,18 @@ TEST(PredictedSeconds, InsideAHostAreTheLongestOfTheChainTheBusiestRankAndAllMes
   options.processors = 16;
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 20 * 0.5 / 2) << "each of the 8 ranks has a processor";
   EXPECT_EQ(predicted_seconds({}, options), 0);
+}
+
+TEST(PredictedSeconds, OnABoardAreThoseOfItsRows) {
+  const Cost all = cost(Collective::Allreduce, "board", Hosts(8).with_board(), 250);
+  expect_cost(all, 1, 7 * 1000, 8 * 7 * 1000);
+  ExplainOptions options{.hosts = Hosts(8).with_board(), .processors = 2};
+  options.inside = {.ranks = 2, .processors = 2, .messages = {{{1000, 0.5}}}, .rows = {{{1000, 0.1}}}};
+  EXPECT_DOUBLE_EQ(predicted_seconds(all, options), 8 * 7 * 0.1 / 2);
+  options.processors = 8;
+  EXPECT_DOUBLE_EQ(predicted_seconds(all, options), 7 * 0.1);
+  options.inside.ranks = 4;
+  EXPECT_DOUBLE_EQ(predicted_seconds(all, options), 7 * 0.1 / 2) << "two ranks shared a processor";
 }
 
 // Each of 4 ranks must at least move its bytes through the memory, which no machine of today does at 1 TB/s.

@@ -10,26 +10,27 @@
 namespace lacuna::cli {
 namespace {
 
-const MessageTimes times{.ranks = 4, .processors = 4, .from = {}, .points = {{10, 1}, {1000, 100}, {100'000, 1000}}};
+const TimeCurve curve{.points = {{10, 1}, {1000, 100}, {100'000, 1000}}};
+const MessageTimes times{.ranks = 4, .processors = 4, .from = {}, .messages = curve, .rows = {{{10, 0.5}}}};
 
-TEST(MessageTimes, BetweenThePointsAreAPowerOfTheSize) {
-  EXPECT_DOUBLE_EQ(times.seconds(10), 1);
-  EXPECT_DOUBLE_EQ(times.seconds(1000), 100);
-  EXPECT_DOUBLE_EQ(times.seconds(100), 10) << "from 10 to 1000 the time grows like the size";
-  EXPECT_DOUBLE_EQ(times.seconds(10'000), 316.22776601683796) << "and further on like its root";
+TEST(TimeCurve, BetweenThePointsIsAPowerOfTheSize) {
+  EXPECT_DOUBLE_EQ(curve.seconds(10), 1);
+  EXPECT_DOUBLE_EQ(curve.seconds(1000), 100);
+  EXPECT_DOUBLE_EQ(curve.seconds(100), 10) << "from 10 to 1000 the time grows like the size";
+  EXPECT_DOUBLE_EQ(curve.seconds(10'000), 316.22776601683796) << "and further on like its root";
 }
 
-TEST(MessageTimes, BeyondThePointsAreThatOfTheFirstAndInProportionToTheLast) {
-  EXPECT_DOUBLE_EQ(times.seconds(1), 1);
-  EXPECT_DOUBLE_EQ(times.seconds(300'000), 3000);
+TEST(TimeCurve, BeyondThePointsIsThatOfTheFirstAndInProportionToTheLast) {
+  EXPECT_DOUBLE_EQ(curve.seconds(1), 1);
+  EXPECT_DOUBLE_EQ(curve.seconds(300'000), 3000);
 }
 
-TEST(MessageTimes, AreThoseOfRanksThatHaveAProcessorEach) {
+TEST(MessageTimes, KnowWhichShareOfAProcessorARankHad) {
   MessageTimes measured = times;
   measured.ranks = 8;
-  EXPECT_DOUBLE_EQ(measured.seconds(10), 0.5) << "two ranks shared a processor";
+  EXPECT_DOUBLE_EQ(measured.share(), 0.5) << "two ranks shared a processor";
   measured.ranks = 2;
-  EXPECT_DOUBLE_EQ(measured.seconds(10), 1);
+  EXPECT_DOUBLE_EQ(measured.share(), 1);
 }
 
 TEST(MessageTimes, AreReadAsTheyWereWritten) {
@@ -41,9 +42,20 @@ TEST(MessageTimes, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->ranks, 4);
   EXPECT_EQ(read->processors, 4);
   EXPECT_EQ(read->from, path);
-  ASSERT_EQ(read->points.size(), 3u);
-  EXPECT_EQ(read->points[2].bytes, 100'000);
-  EXPECT_EQ(read->points[2].seconds, 1000);
+  ASSERT_EQ(read->messages.points.size(), 3u);
+  EXPECT_EQ(read->messages.points[2].bytes, 100'000);
+  EXPECT_EQ(read->messages.points[2].seconds, 1000);
+  ASSERT_EQ(read->rows.points.size(), 1u);
+  EXPECT_EQ(read->rows.points[0].seconds, 0.5);
+}
+
+TEST(MessageTimes, WithoutRowsTakeTheTimesOfMessagesForThem) {
+  const test::Folder folder;
+  const std::string path = (folder.path() / "times.json").string();
+  std::ofstream(path) << R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 3}]})";
+  const auto read = MessageTimes::read(path);
+  ASSERT_TRUE(read) << read.status().to_string();
+  EXPECT_EQ(read->rows.seconds(8), 3);
 }
 
 TEST(MessageTimes, OfAnotherFileAreRefusedWithTheReason) {
@@ -65,13 +77,16 @@ TEST(MessageTimes, OfAnotherFileAreRefusedWithTheReason) {
   EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 1},
                                                                     {"bytes": 8, "seconds": 1}]})"),
                   "8 bytes follow 8; sizes must grow"));
+  EXPECT_TRUE(has(why(R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 1}], "rows": []})"),
+                  "rows is empty"));
   EXPECT_FALSE(MessageTimes::read((folder.path() / "missing").string()));
 }
 
 TEST(MessageTimes, OfTheReferenceGrowWithTheSize) {
   const MessageTimes& reference = MessageTimes::of_reference();
   for (double bytes = 8; bytes < 1e9; bytes *= 2) {
-    EXPECT_GE(reference.seconds(2 * bytes), reference.seconds(bytes)) << bytes;
+    EXPECT_GE(reference.messages.seconds(2 * bytes), reference.messages.seconds(bytes)) << bytes;
+    EXPECT_GE(reference.rows.seconds(2 * bytes), reference.rows.seconds(bytes)) << bytes;
   }
 }
 
