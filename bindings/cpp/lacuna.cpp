@@ -244,10 +244,17 @@ Result<std::string_view> Communicator::algorithm_name(const Call& call) const {
   return name_of(call, **algorithm);
 }
 
-Result<CallRequest> Communicator::start(const Call& call) {
+Result<runtime::Run*> Communicator::post(const Call& call) {
+  if (Status may = check(); !may) return may;
+  const auto again = group_->communicator.post_again(call);
+  if (!again || *again) return again;
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
-  auto run = group_->communicator.post(call, **algorithm);
+  return group_->communicator.post(call, **algorithm);
+}
+
+Result<CallRequest> Communicator::start(const Call& call) {
+  const auto run = post(call);
   if (!run) return run.status();
   return CallRequest(group_, *run);
 }
@@ -261,9 +268,7 @@ Result<PreparedCall> Communicator::prepare(const Call& call) {
 }
 
 Status Communicator::call(const Call& call) {
-  const auto algorithm = algorithm_of(call);
-  if (!algorithm) return algorithm.status();
-  auto run = group_->communicator.post(call, **algorithm);
+  const auto run = post(call);
   if (!run) return run.status();
   return group_->communicator.finish(**run);
 }

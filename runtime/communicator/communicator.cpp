@@ -62,16 +62,34 @@ Status Communicator::status() const {
 }
 
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  const Result<Rank> aggregators = aggregators_for(call, algorithm);
+  if (!aggregators) return aggregators.status();
   CollectiveRun* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    const auto taken = take_run(call, algorithm, lock);
-    if (!taken) return taken.status();
-    run = *taken;
-    if (Status started = try_to_start(*run, lock); !started) {
-      give_back(*run);
-      return started;
-    }
+    if (Status may = may_start(call, algorithm); !may) return may;
+    run = take_filled(call, algorithm, *aggregators);
+    if (!run) return executor_.out_of_memory();
+    if (Status started = start_or_give_back(*run, lock); !started) return started;
+  }
+  executor_.flush_deferred();
+  show_to_tools(*run);
+  return run;
+}
+
+Result<Run*> Communicator::post_again(const Call& call) {
+  if (!KeptCalls::may_keep(call) || executor_.has_device()) return nullptr;
+  CollectiveRun* run = nullptr;
+  {
+    Executor::Lock lock(executor_);
+    run = kept().find(call);
+    if (!run) return nullptr;
+    if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
+    if (Status may = may_start(call, *run->algorithm); !may) return may;
+    kept().take(*run);
+    fill(*run, call.options);
+    if (Status started = start_or_give_back(*run, lock); !started) return started;
   }
   executor_.flush_deferred();
   show_to_tools(*run);
@@ -150,25 +168,6 @@ Status Communicator::may_start(const Call& call, const Algorithm& algorithm) con
   return runs().has_room_for_call();
 }
 
-/// Returns a run of this call that is not started. The run of a call like it needs no check but that of the deadline.
-Result<CollectiveRun*> Communicator::take_run(const Call& call, const Algorithm& algorithm, Executor::Lock& lock) {
-  if (!executor_.has_device() && kept().has(call, algorithm)) {
-    if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
-    if (Status may = may_start(call, algorithm); !may) return may;
-    CollectiveRun& run = kept().take(call, algorithm);
-    fill(run, call.options);
-    return &run;
-  }
-  lock.unlock();
-  if (Status valid = check(call); !valid) return valid;
-  const Result<Rank> aggregators = aggregators_for(call, algorithm);
-  if (!aggregators) return aggregators.status();
-  lock.lock();
-  if (Status may = may_start(call, algorithm); !may) return may;
-  CollectiveRun* const run = take_filled(call, algorithm, *aggregators);
-  return run ? Result<CollectiveRun*>(run) : executor_.out_of_memory();
-}
-
 /// Sets the options in which calls that are alike may differ.
 void Communicator::fill(CollectiveRun& run, const Options& options) {
   run.call.options.priority = options.priority;
@@ -200,6 +199,7 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.options.state = options.state;
   run.method = method_of(call, algorithm);
   run.call.options.sampler = options.sampler;
+  run.call.options.algorithm.assign(KeptCalls::may_keep(call) ? std::string_view(options.algorithm) : "");
   fill(run, options);
   run.in_place = is_in_place(run.call, rank());
   const ExecutorOptions& configured = executor_.options();

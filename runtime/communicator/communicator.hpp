@@ -57,6 +57,9 @@ class Communicator : public Client {
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  /// Starts a call that is like one that has ended, with what that one has left. Such a call needs no other check and
+  /// no plan. Returns null if there was none like it: then post() does it.
+  Result<Run*> post_again(const Call& call);
   /// Makes the run of a call without starting it. start() starts it, and may do so again each time it has ended. The
   /// run stays until release().
   Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
@@ -169,7 +172,6 @@ class Communicator : public Client {
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   /// How many aggregators take part in the call, or why it can't start without them.
   Result<Rank> aggregators_for(const Call& call, const Algorithm& algorithm) const;
-  Result<CollectiveRun*> take_run(const Call& call, const Algorithm& algorithm, Executor::Lock& lock);
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
   static void fill(CollectiveRun& run, const Options& options);
   std::size_t bytes_of_buffers(const CollectiveRun& run) const;
@@ -177,6 +179,7 @@ class Communicator : public Client {
   // How a run starts (communicator_ready.cpp)
   CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
+  Status start_or_give_back(CollectiveRun& run, Executor::Lock& lock);
   void launch(CollectiveRun& run);
   void give_back(Run& run);
   /// Plans the run, and makes the graphs and arrays that the plan needs and that are not there yet. The lock is free

@@ -134,6 +134,12 @@ Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
   return status;
 }
 
+Status Communicator::start_or_give_back(CollectiveRun& run, Executor::Lock& lock) {
+  Status started = try_to_start(run, lock);
+  if (!started) give_back(run);
+  return started;
+}
+
 /// First does all that needs memory, then counts the run. So std::bad_alloc is thrown before anything is counted.
 void Communicator::launch(CollectiveRun& run) {
   run.next_part = run.parts_done = 0;

@@ -6,10 +6,14 @@
 #include <span>
 #include <string>
 
-#include "runtime/engine/run.hpp"
+#include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/plan.hpp"
+#include "runtime/values/call.hpp"
 #include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
+
+struct CollectiveRun;
 
 /// Neighbouring parts of a plan that are treated alike. Texts show them as one.
 struct PartsAlike {

@@ -17,6 +17,7 @@ class BoardTurns {
   struct Turn {
     std::uint64_t number = 0;
     StepOf step;
+    Extent from, to;         ///< the data of the row, and where the reduction goes
     Stage* stage = nullptr;  ///< what holds the data on the host, if they lie on a device
   };
 

@@ -228,7 +228,7 @@ class Executor : public Watched, private Receiver {
   // Reductions on a board (executor_board.cpp)
   void start_board_reduce(ActivePart& part, StepId step);
   void end_board_copy(const Work& work);
-  void await_turn(const StepOf& step, Stage* stage);
+  void await_turn(const StepOf& step, const Extent& from, Stage* stage);
   bool advance_board(Client& communicator);
   bool advance_boards();
   bool write_row(Board& board, const BoardTurns::Turn& turn);

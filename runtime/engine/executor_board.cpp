@@ -34,7 +34,7 @@ void Executor::start_board_reduce(ActivePart& part, StepId id) {
     throw std::length_error(fmt::format("part {} has {} for a row of the board, which holds {}", part.number,
                                         count_of(from.bytes(), "byte"), Board::row_bytes));
   }
-  if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, nullptr);
+  if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, from, nullptr);
   Stage& stage = *stages_.take();
   stage = {.memory = memory_.of(MemoryKind::CudaHost).take(from.bytes()), .bytes = from.bytes()};
   tally_.staged_bytes += from.bytes();
@@ -44,15 +44,18 @@ void Executor::start_board_reduce(ActivePart& part, StepId id) {
 /// A copy between the device and the stage of a step has ended: first the one to the stage, at last the one from there.
 void Executor::end_board_copy(const Work& work) {
   Stage& stage = *work.holder.stage;
-  if (stage.users++ == 0) return await_turn(work.step, &stage);
+  const auto& [part, id] = work.step;
+  if (stage.users++ == 0) return await_turn(work.step, resolve(*part, part->graph->steps()[id].from), &stage);
   release_stage(stage);
-  complete(*work.step.part, work.step.step);
+  complete(*part, id);
 }
 
-void Executor::await_turn(const StepOf& step, Stage* stage) {
-  Client& communicator = *step.part->run->communicator;
+void Executor::await_turn(const StepOf& step, const Extent& from, Stage* stage) {
+  const ActivePart& part = *step.part;
+  Client& communicator = *part.run->communicator;
   BoardTurns& turns = *communicator.board();
-  turns.add({collective_of(*step.part).first_turn + step.part->number, step, stage});
+  const Extent to = resolve(part, part.graph->steps()[step.step].to);
+  turns.add({collective_of(part).first_turn + part.number, step, from, to, stage});
   advance_board(communicator);
   const bool is_known = std::find(boards_.begin(), boards_.end(), &communicator) != boards_.end();
   if (!turns.empty() && !is_known) boards_.push_back(&communicator);
@@ -92,13 +95,12 @@ bool Executor::advance_boards() {
 }
 
 bool Executor::write_row(Board& board, const BoardTurns::Turn& turn) {
-  const auto& [number, step, stage] = turn;
-  ActivePart& part = *step.part;
-  const Extent from = resolve(part, part.graph->steps()[step.step].from);
+  const ActivePart& part = *turn.step.part;
+  const std::size_t bytes = turn.from.bytes();
   const Board::Note note{.run = collective_of(part).number, .digest = part.digest};
-  if (!board.write(note, {stage ? stage->memory : from.data, from.bytes()})) return false;
-  part.run->sent += from.bytes() * static_cast<std::uint64_t>(board.members() - 1);
-  tally_.rows_written += from.bytes();
+  if (!board.write(note, {turn.stage ? turn.stage->memory : turn.from.data, bytes})) return false;
+  part.run->sent += bytes * static_cast<std::uint64_t>(board.members() - 1);
+  tally_.rows_written += bytes;
   return true;
 }
 
@@ -120,15 +122,13 @@ bool Executor::agrees(const ActivePart& part, const Board& board, std::uint64_t 
 
 /// Reduces the rows in the order of the ranks, so that all ranks get the same bits.
 void Executor::reduce_rows(const Board& board, const BoardTurns::Turn& turn) {
-  ActivePart& part = *turn.step.part;
-  const Step& step = part.graph->steps()[turn.step.step];
-  const Extent from = resolve(part, step.from);
-  Extent to = resolve(part, step.to);
-  if (turn.stage) to = staged(to, *turn.stage);
+  const ActivePart& part = *turn.step.part;
+  const Extent& from = turn.from;
+  const Extent to = turn.stage ? staged(turn.to, *turn.stage) : turn.to;
   const auto row = [&](Rank member) {
     return moved(from, const_cast<std::byte*>(board.row(member, turn.number).bytes.data()), MemoryKind::Host);
   };
-  const Scale scale = scale_of(part, step);
+  const Scale scale = scale_of(part, part.graph->steps()[turn.step.step]);
   part.run->received += from.bytes() * static_cast<std::uint64_t>(board.members() - 1);
   tally_.rows_read += from.bytes();
   if (to.count == 0) return;
@@ -147,10 +147,9 @@ void Executor::reduce_rows(const Board& board, const BoardTurns::Turn& turn) {
 
 /// The sums of this turn lie in the output, or in the stage of the step.
 void Executor::end_reduction(const BoardTurns::Turn& turn) {
-  const auto& [number, step, stage] = turn;
-  if (!stage) return complete(*step.part, step.step);
-  const Extent to = resolve(*step.part, step.part->graph->steps()[step.step].to);
-  start_work(step, {.kind = StepKind::Receive, .to = to, .from = staged(to, *stage)}, {.stage = stage});
+  if (!turn.stage) return complete(*turn.step.part, turn.step.step);
+  start_work(turn.step, {.kind = StepKind::Receive, .to = turn.to, .from = staged(turn.to, *turn.stage)},
+             {.stage = turn.stage});
 }
 
 }  // namespace lacuna::runtime

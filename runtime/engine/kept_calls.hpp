@@ -23,12 +23,15 @@ class KeptCalls {
            !has_entries(call) && !options.method && !options.state && !options.sampler;
   }
 
-  /// Is there a run of a call that is alike?
-  bool has(const Call& call, const Algorithm& algorithm) { return may_keep(call) && find(call, algorithm); }
-  /// Takes out the run of a call that is alike. has() must have said that there is one.
-  CollectiveRun& take(const Call& call, const Algorithm& algorithm) {
-    return *std::exchange(*find(call, algorithm), nullptr);
+  /// Returns the run of a call that is alike, or null. The call must be one that may be kept.
+  CollectiveRun* find(const Call& call) const {
+    for (CollectiveRun* run : runs_) {
+      if (run && are_alike(run->call, call)) return run;
+    }
+    return nullptr;
   }
+  /// Takes out a run that find() has returned.
+  void take(const CollectiveRun& run) { *std::find(runs_.begin(), runs_.end(), &run) = nullptr; }
   /// Keeps a run that may be kept and is laid out. Returns the run that has to leave for it, or null.
   CollectiveRun* keep(CollectiveRun& run) {
     const auto unused = std::find(runs_.begin(), runs_.end(), nullptr);
@@ -43,13 +46,8 @@ class KeptCalls {
  private:
   static bool are_alike(const Call& a, const Call& b) {
     return a.input == b.input && a.output == b.output && a.count == b.count && a.collective == b.collective &&
-           a.dtype == b.dtype && a.reduction == b.reduction && a.root == b.root;
-  }
-  CollectiveRun** find(const Call& call, const Algorithm& algorithm) {
-    for (CollectiveRun*& run : runs_) {
-      if (run && run->algorithm == &algorithm && are_alike(run->call, call)) return &run;
-    }
-    return nullptr;
+           a.dtype == b.dtype && a.reduction == b.reduction && a.root == b.root &&
+           a.options.algorithm == b.options.algorithm;
   }
 
   std::array<CollectiveRun*, places> runs_{};

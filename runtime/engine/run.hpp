@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/engine/active_part.hpp"
+#include "runtime/engine/agreed_call.hpp"
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/unsent.hpp"
 #include "runtime/method/method.hpp"
@@ -32,7 +33,7 @@ struct StreamHold;
 struct Run {
   RunKind kind = RunKind::Collective;
   Client* communicator = nullptr;
-  Call call;  ///< without the algorithm's name; a message's holds its buffer and counts in bytes
+  Call call;  ///< with the algorithm's name if KeptCalls::may_keep(); a message's holds its buffer and counts in bytes
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Run* first = nullptr;                  ///< the first run of its batch; null: it begins alone
@@ -95,8 +96,10 @@ struct ReadyPart {
 /// One execution of a call of a collective: the parts of its plan, and those that follow them. It owns the tables of
 /// its call, which hold all offsets.
 struct CollectiveRun : Run {
-  std::uint32_t number = 0;  ///< of the call
-  std::uint32_t digest = 0;  ///< of what was asked for
+  std::uint32_t number = 0;         ///< of the call
+  std::uint32_t digest = 0;         ///< of what was asked for, up to this call
+  AgreedCall agreed;                ///< what was asked for, without the method
+  std::uint64_t agreed_digest = 0;  ///< of `agreed`
   const Algorithm* algorithm = nullptr;
   const Hosts* hosts = nullptr;  ///< the host of each rank and, behind them, of each aggregator that takes part
   Rank aggregators = 0;          ///< so many aggregators of the job take part

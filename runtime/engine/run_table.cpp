@@ -79,14 +79,21 @@ void RunTable::remove(const MessageRun& message) {
   messages_.pop_back();
 }
 
-void RunTable::keep_record(CollectiveRun& run) {
-  const AgreedCall call = agreed_call(run);
+/// Notes what the run asks for. A run that is laid out asks for what its last start has asked for.
+void RunTable::agree(CollectiveRun& run) {
   if (named_ != run.algorithm) {
     named_ = run.algorithm;
     name_digest_ = Digest().add(named_->name);
   }
   Digest digest = name_digest_;
-  add(digest, call);
+  run.agreed = agreed_call(run);
+  add(digest, run.agreed);
+  run.agreed_digest = digest.value();
+}
+
+void RunTable::keep_record(CollectiveRun& run) {
+  if (!run.laid_out) agree(run);
+  Digest digest(run.agreed_digest);
   const std::lock_guard lock(told_);
   if (run.method) keep_method(run, digest);
   const std::uint64_t history = history_.add(digest.value()).value();
@@ -94,7 +101,7 @@ void RunTable::keep_record(CollectiveRun& run) {
   records_[slot_of(run.number)] = {.number = run.number,
                                    .digest = digest.value(),
                                    .history = history,
-                                   .call = call,
+                                   .call = run.agreed,
                                    .has_method = run.method != nullptr};
   next_run_ = run.number + 1;
 }

@@ -96,6 +96,7 @@ class RunTable {
   };
 
   Status why_no_call() const;
+  void agree(CollectiveRun& run);
   void keep_record(CollectiveRun& run);
   void keep_method(const CollectiveRun& run, Digest& digest);
   void make_room_for_methods(std::size_t measures);
