@@ -10,6 +10,18 @@
 
 namespace lacuna::runtime {
 
+/// How many bytes of rows a member has moved.
+struct RowBytes {
+  std::uint64_t written = 0;  ///< in its own rows; they count as sent to each other member
+  std::uint64_t read = 0;     ///< in the rows of each other member
+
+  RowBytes& operator+=(const RowBytes& other) {
+    written += other.written;
+    read += other.read;
+    return *this;
+  }
+};
+
 /// The board of a communicator, and the steps that reduce on it. Each part of a call has a turn. All ranks make the
 /// same calls, so that they give the same turn to the same part. Its owner locks.
 class BoardTurns {
@@ -24,6 +36,8 @@ class BoardTurns {
   explicit BoardTurns(Board board) : board_(std::move(board)) {}
 
   Board& board() { return board_; }
+  RowBytes& bytes() { return bytes_; }
+  const RowBytes& bytes() const { return bytes_; }
   /// Gives turns to so many parts of a call. Returns the number of the first one.
   std::uint64_t take(std::uint32_t parts) { return std::exchange(next_, next_ + parts); }
 
@@ -83,6 +97,7 @@ class BoardTurns {
 
  private:
   Board board_;
+  RowBytes bytes_;
   std::uint64_t next_ = 1;
   std::vector<Turn> waiting_;  // by number
   Rank seen_ = 0;              // so many members have written the rows that the first of waiting_ is to read

@@ -181,14 +181,13 @@ class Executor : public Watched, private Receiver {
     std::uint64_t mapped_messages = 0;
     std::uint64_t stalls = 0;
     std::uint64_t staged_bytes = 0;
-    std::uint64_t rows_written = 0;  ///< bytes of the own rows of boards
-    std::uint64_t rows_read = 0;     ///< bytes of each other member's rows
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
 
   // Counting (executor_counters.cpp)
   Counters traffic_with(Rank peer) const;
+  void keep_row_bytes(Client& communicator);
   void count_wait(std::uint64_t begin, bool looked_in_vain);
 
   // Steps (executor.cpp)
@@ -372,8 +371,9 @@ class Executor : public Watched, private Receiver {
   Links links_;
   Lanes<StepOf> ready_;
   Clients communicators_;
-  std::vector<Client*> boards_;  // communicators of which a step reduces on the board
-  std::uint32_t neglected_ = 0;  // how often something has moved while nobody looked at the transport
+  std::vector<Client*> boards_;      // communicators of which a step reduces on the board
+  std::vector<RowBytes> left_rows_;  // by process: on the boards of communicators that have ended
+  std::uint32_t neglected_ = 0;      // how often something has moved while nobody looked at the transport
   // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;

@@ -100,7 +100,7 @@ bool Executor::write_row(Board& board, const BoardTurns::Turn& turn) {
   const Board::Note note{.run = collective_of(part).number, .digest = part.digest};
   if (!board.write(note, {turn.stage ? turn.stage->memory : turn.from.data, bytes})) return false;
   part.run->sent += bytes * static_cast<std::uint64_t>(board.members() - 1);
-  tally_.rows_written += bytes;
+  part.run->communicator->board()->bytes().written += bytes;
   return true;
 }
 
@@ -130,7 +130,7 @@ void Executor::reduce_rows(const Board& board, const BoardTurns::Turn& turn) {
   };
   const Scale scale = scale_of(part, part.graph->steps()[turn.step.step]);
   part.run->received += from.bytes() * static_cast<std::uint64_t>(board.members() - 1);
-  tally_.rows_read += from.bytes();
+  part.run->communicator->board()->bytes().read += from.bytes();
   if (to.count == 0) return;
   if (board.members() == 1) {
     return carry_out(kernels_, {.kind = StepKind::Copy, .scale = scale, .to = to, .from = row(0)});

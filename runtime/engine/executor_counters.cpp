@@ -8,13 +8,26 @@ Counters Executor::counters(Rank peer) const {
   return traffic_with(peer);
 }
 
-/// All ranks of a job share a board. Each of its rows counts as sent to every other rank.
+/// Each row of a board counts as sent to every other member.
 Counters Executor::traffic_with(Rank peer) const {
   Counters traffic = transport_->counters(static_cast<Peer>(peer));
   if (peer == rank_) return traffic;
-  traffic.payload_sent += tally_.rows_written;
-  traffic.payload_received += tally_.rows_read;
+  RowBytes rows = left_rows_[static_cast<std::size_t>(peer)];
+  for (const Client* communicator : communicators_) {
+    const bool is_shared = communicator->board() && communicator->group().rank_of(peer) >= 0;
+    if (is_shared) rows += communicator->board()->bytes();
+  }
+  traffic.payload_sent += rows.written;
+  traffic.payload_received += rows.read;
   return traffic;
+}
+
+/// Keeps what a communicator that leaves has counted on its board.
+void Executor::keep_row_bytes(Client& communicator) {
+  if (!communicator.board()) return;
+  for (Rank process : communicator.group().members()) {
+    left_rows_[static_cast<std::size_t>(process)] += communicator.board()->bytes();
+  }
 }
 
 JobCounters Executor::job_counters() const {

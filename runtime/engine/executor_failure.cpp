@@ -102,9 +102,11 @@ void Executor::leave(Client& communicator) {
   Reach last = communicator.reach();
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   while (CollectiveRun* kept = communicator.kept().take_any()) empty(*kept);
+  calls_.each_taken([&](CollectiveRun& run) { run.laid_out = run.laid_out && run.communicator != &communicator; });
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
   std::erase(boards_, &communicator);
+  keep_row_bytes(communicator);
   after_handlers();
   communicators_.retire(communicator, std::move(last), tick_scale_.line());
 }

@@ -52,6 +52,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
       kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
+      left_rows_(static_cast<std::size_t>(size)),
       memory_(options.memory),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
                 discards_),

@@ -114,6 +114,27 @@ TEST_P(Groups, SmallCallsOfAGroupPassOverABoardOfItsOwn) {
   });
 }
 
+TEST(GroupBoards, RowsCountAsSentToTheOtherMembersAlsoAfterTheGroupHasEnded) {
+  auto ranks = local(4, Progress::Caller, Origin::World);
+  on_each(ranks, [](Communicator& world) {
+    const auto sent = [&] {
+      std::vector<std::uint64_t> to;
+      for (Rank peer = 0; peer < 4; ++peer) to.push_back(world.counters(peer).payload_sent);
+      return to;
+    };
+    std::vector<std::uint64_t> before;
+    {
+      Communicator half = must_split(world, world.rank() % 2);
+      before = sent();
+      std::int64_t sum = 1;
+      for (int time = 0; time < 10; ++time) ASSERT_TRUE(half.call(allreduce(sum, sum)));
+      before[static_cast<std::size_t>((world.rank() + 2) % 4)] += 10 * sizeof sum;
+      EXPECT_EQ(sent(), before);
+    }
+    EXPECT_EQ(sent(), before);
+  });
+}
+
 TEST(GroupBoards, AreLeftOutWhereTheEnvironmentSaysSo) {
   const Variable off("LACUNA_BOARD", "off");
   auto ranks = local(4, Progress::Caller, Origin::World);
