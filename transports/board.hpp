@@ -105,6 +105,7 @@ class Board {
   Sleepers& sleepers(std::size_t word) const { return reinterpret_cast<Sleepers*>(memory_.get())[word]; }
   std::uint64_t own_bit() const { return std::uint64_t{1} << own_ % 64; }
   bool all_have_passed(std::uint64_t turn);
+  static void copy(std::span<const std::byte> from, std::byte* to);
 
   const std::shared_ptr<std::byte> memory_;
   const Rank members_, own_;
