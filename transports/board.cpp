@@ -70,7 +70,7 @@ bool Board::all_have_passed(std::uint64_t turn) {
   return slowest >= turn;
 }
 
-/// Copies in pieces. For longer ones memcpy takes an instruction that is slow on lines which other members have read.
+/// Copies in pieces. A memcpy of more bytes takes longer on lines that other members have read (docs/performance.md).
 void Board::copy(std::span<const std::byte> from, std::byte* to) {
   constexpr std::size_t piece = 2048;
   for (; !from.empty(); from = from.subspan(std::min(piece, from.size()))) {
