@@ -11,9 +11,9 @@ constexpr std::size_t alignment = 16;
 
 }  // namespace
 
-ToldCells::Room::Room(MemorySpace& space) : space_(space), data_(space.take(all_bytes)) {}
+ToldCells::CellMemory::CellMemory(MemorySpace& space) : space_(space), data_(space.take(all_bytes)) {}
 
-ToldCells::Room::~Room() { space_.give_back(data_, all_bytes); }
+ToldCells::CellMemory::~CellMemory() { space_.give_back(data_, all_bytes); }
 
 ToldCells::ToldCells(Device& device)
     : device_(device), here_(device.pinned()), there_(device.memory()), event_(device.take_event()) {}

@@ -9,8 +9,8 @@
 
 namespace lacuna::kernels {
 
-/// Rooms in the memory of a device, each with one in pinned memory. In them the device writes results that are to lie
-/// on the host, and reads what the host gives. Thread rule: one thread at a time.
+/// Cells, each of which is a piece of a device's memory and one of pinned memory. The device writes results there that
+/// are to lie on the host, and reads there what the host gives. Thread rule: one thread at a time.
 class ToldCells {
  public:
   /// Takes memory and an event of the device, which outlives the object. Throws std::bad_alloc.
@@ -29,7 +29,7 @@ class ToldCells {
   /// Takes a cell. Waits until all cells are free if there is no room. Throws std::length_error if a cell is never so
   /// long.
   Cell take(std::size_t bytes);
-  /// Copies bytes between the two rooms of a cell.
+  /// Copies bytes between the two pieces of a cell.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     device_.copy(DeviceStream::Compute, to, from, bytes);
   }
@@ -39,12 +39,12 @@ class ToldCells {
 
  private:
   /// Memory for all cells, with any content.
-  class Room {
+  class CellMemory {
    public:
-    explicit Room(MemorySpace& space);
-    ~Room();
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
+    explicit CellMemory(MemorySpace& space);
+    ~CellMemory();
+    CellMemory(const CellMemory&) = delete;
+    CellMemory& operator=(const CellMemory&) = delete;
     std::byte* at(std::size_t offset) const { return data_ + offset; }
 
    private:
@@ -53,7 +53,7 @@ class ToldCells {
   };
 
   Device& device_;
-  const Room here_, there_;
+  const CellMemory here_, there_;
   Event* const event_;
   std::size_t used_ = 0;  ///< bytes of the cells that are taken
 };

@@ -9,6 +9,7 @@
 #include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
+#include "transports/board.hpp"
 
 namespace lacuna {
 namespace {
@@ -96,6 +97,7 @@ std::string_view small_sum(const Communicator& ranks) {
 }
 
 TEST_P(Groups, SmallCallsOfAGroupPassOverABoardOfItsOwn) {
+  if (!Board::shared_memory(2).memory) GTEST_SKIP() << "this system has no memory that other processes can map";
   auto ranks = ranks_of(6);
   on_each(ranks, [](Communicator& world) {
     const int colour = world.rank() % 2;

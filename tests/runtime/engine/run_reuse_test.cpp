@@ -97,7 +97,7 @@ Order counted_order(const Binding& binding, std::uint32_t) {
   return {binding.hosts.size(), 0};
 }
 
-/// Two ranks that count how often they are ordered for calls of one algorithm.
+/// Two ranks, and an algorithm that counts how often a rank asks it for the order of the ranks.
 struct Counting {
   explicit Counting(const char* algorithm_name) {
     Call call = {.collective = Collective::Allreduce};
@@ -110,7 +110,7 @@ struct Counting {
   }
   runtime::Communicator& communicator(Rank rank) { return ranks->communicator(rank); }
 
-  /// Makes a call of ones and twos on these communicators. Returns on which rank, if any, its result is wrong.
+  /// Makes an allreduce of these inputs on two communicators. Returns the rank whose output is wrong, or nothing.
   std::optional<Rank> reduce(runtime::Communicator& first, runtime::Communicator& second, std::vector<float> (&in)[2],
                              std::vector<float> (&out)[2]) {
     runtime::Communicator* const all[2] = {&first, &second};
