@@ -9,16 +9,15 @@
 
 namespace lacuna {
 
-// The memory begins with the sleepers. Then come a line for each member, which tells what it has passed, and the rows
-// of each member. All atomic operations are sequentially consistent: a member that falls asleep sees a row, or the
-// row's writer sees the sleeper.
+// The memory begins with the sleepers. Then come a line for each member, and the rows of each member. All atomic
+// operations are sequentially consistent: a member that falls asleep sees a row, or the row's writer sees the sleeper.
 
 std::size_t Board::sleepers_room(Rank members) {
   return (words_for(members) * sizeof(Sleepers) + line - 1) / line * line;
 }
 
 std::size_t Board::bytes_for(Rank members) {
-  return sleepers_room(members) + static_cast<std::size_t>(members) * (sizeof(Passed) + turns * row_room);
+  return sleepers_room(members) + static_cast<std::size_t>(members) * (sizeof(Member) + turns * row_room);
 }
 
 std::shared_ptr<std::byte> Board::local_memory(Rank members) {
@@ -50,21 +49,22 @@ Result<std::shared_ptr<std::byte>> Board::map(const MappableSegment& segment, Ra
   return std::shared_ptr<std::byte>(owner, owner->writable());
 }
 
-Board::Board(std::shared_ptr<std::byte> memory, Rank members, Rank own)
+Board::Board(std::shared_ptr<std::byte> memory, Rank members, Rank own, const Doorbell::Address& own_bell)
     : memory_(std::move(memory)),
       members_(members),
       own_(own),
-      passed_(memory_.get() + sleepers_room(members)),
-      rows_(passed_ + static_cast<std::size_t>(members) * sizeof(Passed)) {
+      lines_(memory_.get() + sleepers_room(members)),
+      rows_(lines_ + static_cast<std::size_t>(members) * sizeof(Member)) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these");
   woken_.reserve(static_cast<std::size_t>(members));
+  line_of(own).bell = own_bell;
 }
 
 bool Board::all_have_passed(std::uint64_t turn) {
   if (known_passed_ >= turn) return true;
   std::uint64_t slowest = UINT64_MAX;
   for (Rank member = 0; member < members_; ++member) {
-    slowest = std::min(slowest, passed_of(member).turn.load());
+    slowest = std::min(slowest, line_of(member).passed.load());
   }
   known_passed_ = slowest;
   return slowest >= turn;
@@ -97,7 +97,7 @@ Board::Row Board::row(Rank member, std::uint64_t turn) const {
 }
 
 void Board::pass(std::uint64_t turn) {
-  passed_of(own_).turn.store(turn);
+  line_of(own_).passed.store(turn);
   __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/status.hpp"
+#include "transports/doorbell.hpp"
 
 namespace lacuna {
 
@@ -50,8 +51,8 @@ class Board {
   static Result<std::shared_ptr<std::byte>> map(const MappableSegment& segment, Rank members);
 
   /// The board as the member `own` sees it. The memory is the same for all members, held zeros at first, and has
-  /// bytes_for(members) bytes, the first of them on a boundary of 64.
-  Board(std::shared_ptr<std::byte> memory, Rank members, Rank own);
+  /// bytes_for(members) bytes, the first of them on a boundary of 64. Others find `own_bell` on the board.
+  Board(std::shared_ptr<std::byte> memory, Rank members, Rank own, const Doorbell::Address& own_bell = {});
 
   Rank members() const { return members_; }
 
@@ -75,6 +76,11 @@ class Board {
   /// Returns the members that have asked to be woken, each once. This member must wake them after each write and pass.
   /// The result is valid until the next call.
   std::span<const Rank> take_sleepers();
+  /// Where a member that has asked to be woken is rung at.
+  const Doorbell::Address& bell_of(Rank member) const { return line_of(member).bell; }
+  /// This member does not look at the board any more, so that nobody need wake it.
+  void leave() { line_of(own_).has_left.store(true); }
+  bool has_left(Rank member) const { return line_of(member).has_left.load(); }
 
  private:
   static constexpr std::size_t line = 64;
@@ -86,8 +92,10 @@ class Board {
   };
   static constexpr std::size_t row_room = line + row_bytes;
   static constexpr std::size_t beside_head = line - sizeof(RowHead);  // so many bytes come with the first line
-  struct Passed {
-    alignas(line) std::atomic<std::uint64_t> turn;
+  struct alignas(line) Member {
+    std::atomic<std::uint64_t> passed;  // a turn
+    std::atomic<bool> has_left;
+    Doorbell::Address bell;
   };
   using Sleepers = std::atomic<std::uint64_t>;  // a bit for each member
 
@@ -101,7 +109,7 @@ class Board {
   static std::byte* bytes_of(RowHead& row) {
     return reinterpret_cast<std::byte*>(&row) + (row.bytes <= beside_head ? sizeof(RowHead) : line);
   }
-  Passed& passed_of(Rank member) const { return reinterpret_cast<Passed*>(passed_)[member]; }
+  Member& line_of(Rank member) const { return reinterpret_cast<Member*>(lines_)[member]; }
   Sleepers& sleepers(std::size_t word) const { return reinterpret_cast<Sleepers*>(memory_.get())[word]; }
   std::uint64_t own_bit() const { return std::uint64_t{1} << own_ % 64; }
   bool all_have_passed(std::uint64_t turn);
@@ -109,7 +117,7 @@ class Board {
 
   const std::shared_ptr<std::byte> memory_;
   const Rank members_, own_;
-  std::byte* const passed_;
+  std::byte* const lines_;
   std::byte* const rows_;
   std::uint64_t written_ = 0;
   std::uint64_t known_passed_ = 0;  // all members have passed this turn

@@ -5,11 +5,7 @@
 
 namespace lacuna {
 
-InprocMailbox::InprocMailbox() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-InprocMailbox::~InprocMailbox() {
-  if (fd_ >= 0) ::close(fd_);
-}
+InprocMailbox::InprocMailbox() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 InprocEvent* InprocMailbox::queue_node() {
   if (spare_.empty()) spare_.push_back(&all_events_.emplace_back());
@@ -72,7 +68,7 @@ std::vector<InprocOffer*> InprocMailbox::end_offers_to(Peer receiver) {
 
 bool InprocMailbox::arm() {
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto read = ::read(fd_, &count, sizeof count);
+  [[maybe_unused]] const auto read = ::read(event_.get(), &count, sizeof count);
   armed_.store(true);
   if (empty()) return true;
   armed_.store(false);
@@ -81,7 +77,7 @@ bool InprocMailbox::arm() {
 
 void InprocMailbox::signal() const {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
 }
 
 }  // namespace lacuna

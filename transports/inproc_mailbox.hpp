@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/values/fd.hpp"
 #include "transports/inproc.hpp"
 #include "transports/transport.hpp"
 
@@ -74,7 +75,6 @@ class InprocGate {
 class InprocMailbox {
  public:
   InprocMailbox();
-  ~InprocMailbox();
   InprocMailbox(const InprocMailbox&) = delete;
   InprocMailbox& operator=(const InprocMailbox&) = delete;
 
@@ -103,7 +103,7 @@ class InprocMailbox {
   /// rule: any thread.
   std::vector<InprocOffer*> end_offers_to(Peer receiver);
 
-  int event_fd() const { return fd_; }
+  int event_fd() const { return event_.get(); }
   /// Asks post() to make event_fd() readable. Returns false if an event is in the queue already.
   bool arm();
 
@@ -123,7 +123,7 @@ class InprocMailbox {
   bool closed_ = false;
   std::atomic<std::size_t> waiting_{0};
   std::atomic<bool> armed_{false};
-  const int fd_;
+  const runtime::Fd event_;
 };
 
 /// The mailbox of each rank.

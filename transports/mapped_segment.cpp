@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/values/fd.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -20,28 +22,20 @@ Status refused(const MappableSegment& segment, std::string_view why) {
           fmt::format("descriptor {} of process {} can't be mapped: {}", segment.descriptor, segment.process, why)};
 }
 
-/// A descriptor that is closed at the end.
-struct File {
-  int descriptor = -1;
-  ~File() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-};
-
 }  // namespace
 
 Result<MappedSegment> MappedSegment::map(const MappableSegment& segment, Use use) {
-  const File file{::open(fmt::format("/proc/{}/fd/{}", segment.process, segment.descriptor).c_str(),
-                         (use == Use::Writing ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
-  if (file.descriptor < 0) return refused(segment, std::strerror(errno));
+  const runtime::Fd file(::open(fmt::format("/proc/{}/fd/{}", segment.process, segment.descriptor).c_str(),
+                                (use == Use::Writing ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  if (!file.is_open()) return refused(segment, std::strerror(errno));
   struct stat status {};
-  if (::fstat(file.descriptor, &status) != 0) return refused(segment, std::strerror(errno));
-  const int seals = ::fcntl(file.descriptor, F_GET_SEALS);
+  if (::fstat(file.get(), &status) != 0) return refused(segment, std::strerror(errno));
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
   const bool is_meant = status.st_dev == segment.device && status.st_ino == segment.inode &&
                         static_cast<std::uint64_t>(status.st_size) == segment.bytes;
   if (!is_meant || seals < 0 || (seals & F_SEAL_SHRINK) == 0) return refused(segment, "it is another file");
   const int protection = use == Use::Writing ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* const begin = ::mmap(nullptr, segment.bytes, protection, MAP_SHARED, file.descriptor, 0);
+  void* const begin = ::mmap(nullptr, segment.bytes, protection, MAP_SHARED, file.get(), 0);
   if (begin == MAP_FAILED) return refused(segment, std::strerror(errno));
   ::madvise(begin, segment.bytes, MADV_HUGEPAGE);  // where the system allows it for shared memory
   return MappedSegment({static_cast<std::byte*>(begin), segment.bytes});

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "runtime/values/count_of.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/thread.hpp"
 
 namespace lacuna {
@@ -100,22 +101,20 @@ class StartTurn {
     const auto folder = PosixFolder::look();
     if (!ucx_tries_posix() || !folder || folder->unwritable != 0) return;
     if (folder->free > plenty * options.ranks * posix_need(options)) return;
-    folder_ = ::open(posix_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder_ = runtime::Fd(::open(posix_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto until = std::chrono::steady_clock::now() + longest_wait;
-    while (folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && std::chrono::steady_clock::now() < until) {
+    while (folder_.is_open() && ::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0 &&
+           std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
   StartTurn(const StartTurn&) = delete;
   StartTurn& operator=(const StartTurn&) = delete;
-  ~StartTurn() {
-    if (folder_ >= 0) ::close(folder_);
-  }
 
  private:
   static constexpr std::size_t plenty = 16;
   static constexpr std::chrono::seconds longest_wait{15};
-  int folder_ = -1;
+  runtime::Fd folder_;
 };
 
 /// Says what may be wrong with shared memory, for the error if UCX did not start.

@@ -12,9 +12,9 @@
 #include "bindings/checkpoint/gradient_body.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
-#include "runtime/files/fd.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::checkpoint {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings/cpp/state.hpp"
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::checkpoint {

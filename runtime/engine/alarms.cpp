@@ -65,6 +65,7 @@ void Alarms::wake_loop() {
 
 bool Alarms::may_begin_sleep() {
   const bool has_ended = std::exchange(run_has_ended_, false);
+  doorbell_.silence();  // whoever has rung has written before, and the caller looks at the board after this
   return !take_signals(attention_) && !has_ended;
 }
 
@@ -82,10 +83,14 @@ void Alarms::set_timer(Clock::time_point at, Clock::time_point now) {
 
 void Alarms::Sleeper::sleep(const std::array<int, 3>& descriptors, std::chrono::milliseconds longest) {
   const auto [one, other, third] = descriptors;
-  std::array<pollfd, 4> fds = {
-      {{alarms_.wake_.get(), POLLIN, 0}, {one, POLLIN, 0}, {other, POLLIN, 0}, {third, POLLIN, 0}}};
+  std::array<pollfd, 5> fds = {{{alarms_.wake_.get(), POLLIN, 0},
+                                {alarms_.doorbell_.event_fd(), POLLIN, 0},
+                                {one, POLLIN, 0},
+                                {other, POLLIN, 0},
+                                {third, POLLIN, 0}}};
   ::poll(fds.data(), fds.size(), static_cast<int>(longest.count()));
   if (fds[0].revents != 0) take_signals(alarms_.wake_);
+  if (fds[1].revents != 0) alarms_.doorbell_.silence();
 }
 
 }  // namespace lacuna::runtime

@@ -7,9 +7,10 @@
 #include <optional>
 
 #include "runtime/engine/pool.hpp"
-#include "runtime/files/fd.hpp"
 #include "runtime/values/clock.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/status.hpp"
+#include "transports/doorbell.hpp"
 
 namespace lacuna::runtime {
 
@@ -21,7 +22,7 @@ struct Finished {
 
 /// What wakes those who sleep until there is something to do: threads that wait inside lacuna, and the application's
 /// loop, which sleeps on event_fd(). It owns the descriptors for that, and the tokens of finished runs.
-/// Thread rule: the executor's lock guards all of it. Only event_fd(), call_attention(), wake_sleepers(),
+/// Thread rule: the executor's lock guards all of it. Only event_fd(), doorbell(), call_attention(), wake_sleepers(),
 /// wake_next_sleeper() and Sleeper need no lock.
 class Alarms {
  public:
@@ -33,6 +34,8 @@ class Alarms {
   /// Includes another descriptor in event_fd(). A negative one changes nothing.
   void watch(int fd);
   void forget(int fd);
+  /// Other ranks of this host ring here. Whoever sleeps then wakes.
+  const Doorbell& doorbell() const { return doorbell_; }
 
   /// A run has ended whose caller wants this token.
   void push(const Finished& finished);
@@ -81,6 +84,7 @@ class Alarms {
   const Fd attention_;    // readable after something has happened elsewhere, until may_begin_sleep()
   const Fd timer_;        // readable from timer_at_ on
   const Fd wake_;         // wakes whoever sleeps inside
+  Doorbell doorbell_;
   Fifo<Finished> finished_;
   bool run_has_ended_ = false;  // since the last may_begin_sleep()
   bool loop_sleeps_ = false;    // on event_fd(), or is about to

@@ -34,8 +34,12 @@ class BoardTurns {
   };
 
   explicit BoardTurns(Board board) : board_(std::move(board)) {}
+  ~BoardTurns() { board_.leave(); }
+  BoardTurns(const BoardTurns&) = delete;
+  BoardTurns& operator=(const BoardTurns&) = delete;
 
   Board& board() { return board_; }
+  const Board& board() const { return board_; }
   RowBytes& bytes() { return bytes_; }
   const RowBytes& bytes() const { return bytes_; }
   /// Gives turns to so many parts of a call. Returns the number of the first one.

@@ -10,7 +10,7 @@
 #include "kernels/told_backend.hpp"
 #include "runtime/engine/compute.hpp"
 #include "runtime/engine/pool.hpp"
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::runtime {
 

@@ -81,6 +81,8 @@ class Executor : public Watched, private Receiver {
   /// Returns a descriptor. After arm() has returned true, it is readable when progress() has something to do; with a
   /// progress thread, when a call has ended. It is always readable while a token waits.
   int event_fd() const { return alarms_.event_fd(); }
+  /// Where other ranks of this host ring to wake this one.
+  const Doorbell::Address& doorbell() const { return alarms_.doorbell().address(); }
   /// Must be called before a sleep on event_fd(). If it returns false, progress() must be called first.
   bool arm();
   std::optional<Finished> next_finished();
@@ -229,6 +231,7 @@ class Executor : public Watched, private Receiver {
   void end_board_copy(const Work& work);
   void await_turn(const StepOf& step, const Extent& from, Stage* stage);
   bool advance_board(Client& communicator);
+  void wake_member(const Client& communicator, Rank member);
   bool advance_boards();
   bool write_row(Board& board, const BoardTurns::Turn& turn);
   bool agrees(const ActivePart& part, const Board& board, std::uint64_t turn);

@@ -77,8 +77,15 @@ bool Executor::advance_board(Client& communicator) {
     end_reduction(turn);
   }
   if (!moved) return false;
-  for (Rank member : turns.board().take_sleepers()) send_credit(communicator.group().process_of(member));
+  for (Rank member : turns.board().take_sleepers()) wake_member(communicator, member);
   return true;
+}
+
+/// Wakes a member of the board. An empty message does it too where the doorbell is not heard, as between containers.
+void Executor::wake_member(const Client& communicator, Rank member) {
+  const Board& board = communicator.board()->board();
+  if (alarms_.doorbell().ring(board.bell_of(member)) || board.has_left(member)) return;
+  send_credit(communicator.group().process_of(member));
 }
 
 bool Executor::advance_boards() {

@@ -63,7 +63,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       duties_(options.stall) {
   if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
-  for (int fd : {transport_->event_fd(), compute_->event_fd()}) alarms_.watch(fd);
+  for (int fd : {transport_->event_fd(), compute_->event_fd(), alarms_.doorbell().event_fd()}) alarms_.watch(fd);
 }
 
 Executor::~Executor() {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/files/fd.hpp"
 #include "runtime/files/regular_file.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {

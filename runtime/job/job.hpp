@@ -81,7 +81,9 @@ struct GroupState {
         key(place),
         communicator(*job->executor, id, group, job->hosts_of(group).with_board(board != nullptr), place) {
     if (job->hall) communicator.announce_on(*job->hall);
-    if (communicator.hosts().has_board()) communicator.share({board, group.size(), communicator.rank()});
+    if (communicator.hosts().has_board()) {
+      communicator.share({board, group.size(), communicator.rank(), job->executor->doorbell()});
+    }
   }
   /// The aggregators forget the communicator.
   ~GroupState();

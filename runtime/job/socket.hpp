@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/files/fd.hpp"
 #include "runtime/job/deadline.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/status.hpp"
 
 struct addrinfo;

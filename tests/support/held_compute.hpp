@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/engine/compute.hpp"
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::test {
 

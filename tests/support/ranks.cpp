@@ -39,7 +39,8 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
     executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, engine));
     communicators_.push_back(
         std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));
-    if (board) communicators_.back()->share({board, size, rank});
+    const Doorbell::Address bell = options.have_bells ? executors_.back()->doorbell() : Doorbell::Address();
+    if (board) communicators_.back()->share({board, size, rank, bell});
   }
   for (auto& executor : executors_) static_cast<void>(executor->connect(addresses));
 }

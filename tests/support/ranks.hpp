@@ -25,6 +25,7 @@ struct RanksOptions {
   /// Makes what stands in the place of a rank's transport. Nothing: the transport itself stands there.
   std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap = {};
   bool have_board = true;  ///< the ranks share a board if they are on one host
+  bool have_bells = true;  ///< the board says where a rank is rung at
 };
 
 /// Executor options for tests: they share few cores, and a call that hangs should not take minutes.

@@ -94,6 +94,17 @@ TEST(Board, TellsEachSleeperOnce) {
   EXPECT_EQ(sleepers_of(6), std::vector<Rank>());
 }
 
+TEST(Board, TellsWhereMembersAreRungAtAndWhoHasLeft) {
+  const auto memory = Board::local_memory(2);
+  Board one(memory, 2, 0, {.high = 3, .low = 4}), other(memory, 2, 1);
+  EXPECT_EQ(other.bell_of(0), (Doorbell::Address{.high = 3, .low = 4}));
+  EXPECT_EQ(one.bell_of(1), Doorbell::Address());
+  EXPECT_FALSE(other.has_left(0));
+  one.leave();
+  EXPECT_TRUE(other.has_left(0));
+  EXPECT_FALSE(one.has_left(1));
+}
+
 TEST(Board, SharesRowsBetweenThreadsThatDoNotWaitForEachOther) {
   constexpr std::uint64_t turns = 2'000;
   constexpr Rank members = 3;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::cli {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "runtime/files/fd.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::cli {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 
 namespace lacuna::cli {
 

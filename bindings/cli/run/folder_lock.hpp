@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::cli {

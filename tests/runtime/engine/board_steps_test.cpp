@@ -110,10 +110,10 @@ TEST(BoardSteps, AreGivenUpWithTheirCommunicator) {
   EXPECT_TRUE(ranks.communicator(0).reclaimed(run));
 }
 
-/// Is the executor's descriptor readable within a second?
-bool is_awake(runtime::Executor& executor) {
+/// Is the executor's descriptor readable within this time?
+bool is_awake(runtime::Executor& executor, int milliseconds = 1000) {
   pollfd entry{.fd = executor.event_fd(), .events = POLLIN, .revents = 0};
-  return ::poll(&entry, 1, 1000) == 1;
+  return ::poll(&entry, 1, milliseconds) == 1;
 }
 
 /// Makes progress until the executor says that it may sleep.
@@ -122,8 +122,13 @@ void fall_asleep(runtime::Executor& executor) {
   }
 }
 
-TEST(BoardSteps, WakeARankThatSleeps) {
-  Ranks ranks(2);
+/// The parameter says whether ranks have doorbells. Ranks without them wake each other by empty messages.
+class BoardSleepers : public testing::TestWithParam<bool> {
+ protected:
+  Ranks ranks{2, {.network = {}, .executor = quick_executor(), .have_bells = GetParam()}};
+};
+
+TEST_P(BoardSleepers, WakeForARow) {
   const Floats input = {1, 2};
   std::vector<Floats> output(2, Floats(2));
   runtime::Run& run = must_post(ranks, 0, board_call(input, output[0]));
@@ -131,10 +136,12 @@ TEST(BoardSteps, WakeARankThatSleeps) {
   must_post(ranks, 1, board_call(input, output[1]));
   ASSERT_TRUE(is_awake(ranks.executor(0)));
   ASSERT_TRUE(ranks.sweep_until([&] { return run.finished; }));
+  EXPECT_EQ(ranks.counters(1).messages_sent, GetParam() ? 0u : 1u);
+  fall_asleep(ranks.executor(0));
+  EXPECT_FALSE(is_awake(ranks.executor(0), 0)) << "nobody has rung again";
 }
 
-TEST(BoardSteps, WakeAThreadThatSleepsWhileAnotherOneOfItsRankHasLooked) {
-  Ranks ranks(2);
+TEST_P(BoardSleepers, WakeThoughAnotherThreadOfTheirRankHasLooked) {
   const Floats input = {1, 2};
   std::vector<Floats> output(2, Floats(2));
   must_post(ranks, 0, board_call(input, output[0]));
@@ -144,8 +151,7 @@ TEST(BoardSteps, WakeAThreadThatSleepsWhileAnotherOneOfItsRankHasLooked) {
   EXPECT_TRUE(is_awake(ranks.executor(0)));
 }
 
-TEST(BoardSteps, WakeARankThatWaitsForRoom) {
-  Ranks ranks(2);
+TEST_P(BoardSleepers, WakeForRoom) {
   const Floats input = {1};
   std::vector<Floats> output(2 * (Board::turns + 1), Floats(1));
   std::vector<runtime::Run*> runs;
@@ -158,6 +164,31 @@ TEST(BoardSteps, WakeARankThatWaitsForRoom) {
   const auto all_ended = [&] { return std::ranges::all_of(runs, [](const auto* run) { return run->finished; }); };
   ASSERT_TRUE(ranks.sweep_until(all_ended));
 }
+
+TEST_P(BoardSleepers, AreLeftAloneOnceTheyHaveLeft) {
+  const auto memory = Board::local_memory(2);
+  std::vector<std::unique_ptr<runtime::Communicator>> both;
+  for (Rank rank = 0; rank < 2; ++rank) {
+    constexpr std::uint64_t id = 7;
+    both.push_back(
+        std::make_unique<runtime::Communicator>(ranks.executor(rank), id, Group(2), Hosts(2).with_board(true)));
+    both.back()->share({memory, 2, rank, GetParam() ? ranks.executor(rank).doorbell() : Doorbell::Address()});
+  }
+  const Floats input = {1, 2};
+  std::vector<Floats> output(2, Floats(2));
+  const auto algorithm = select_algorithm(board_call(input, output[0]), both[0]->hosts());
+  ASSERT_TRUE(algorithm);
+  ASSERT_TRUE(both[0]->post(board_call(input, output[0]), **algorithm));
+  fall_asleep(ranks.executor(0));
+  both[0]->fail({Code::PeerFailed, "planted"});
+  both[0].reset();
+  ASSERT_TRUE(both[1]->post(board_call(input, output[1]), **algorithm));
+  EXPECT_EQ(ranks.counters(1).messages_sent, 0u);
+  both[1]->fail({Code::PeerFailed, "planted"});
+}
+
+INSTANTIATE_TEST_SUITE_P(WithBells, BoardSleepers, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(WithoutBells, BoardSleepers, testing::Values(false));
 
 TEST(BoardSteps, DoNotKeepMessagesFromMoving) {
   Ranks ranks(2);

@@ -1,4 +1,4 @@
-#include "runtime/files/fd.hpp"
+#include "runtime/values/fd.hpp"
 
 #include <unistd.h>
 
