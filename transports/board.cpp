@@ -96,14 +96,16 @@ Board::Row Board::row(Rank member, std::uint64_t turn) const {
   return {row.note, {bytes_of(row), row.bytes <= row_bytes ? row.bytes : 0}};
 }
 
-void Board::pass(std::uint64_t turn) {
-  line_of(own_).passed.store(turn);
+bool Board::pass(std::uint64_t turn) {
   __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
+  if (turn % told_turns != 0) return false;
+  line_of(own_).passed.store(turn);
+  return true;
 }
 
 void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }
 
-std::span<const Rank> Board::take_sleepers() {
+std::span<const Rank> Board::take_known_sleepers() {
   woken_.clear();
   for (std::size_t word = 0; word < words_for(members_); ++word) {
     const std::uint64_t own = word == static_cast<std::size_t>(own_) / 64 ? own_bit() : 0;  // another thread's

@@ -247,7 +247,10 @@ Result<std::string_view> Communicator::algorithm_name(const Call& call) const {
 Result<runtime::Run*> Communicator::post(const Call& call) {
   if (Status may = check(); !may) return may;
   const auto again = group_->communicator.post_again(call);
-  if (!again || *again) return again;
+  return !again || *again ? again : post_anew(call);
+}
+
+Result<runtime::Run*> Communicator::post_anew(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   return group_->communicator.post(call, **algorithm);
@@ -268,7 +271,10 @@ Result<PreparedCall> Communicator::prepare(const Call& call) {
 }
 
 Status Communicator::call(const Call& call) {
-  const auto run = post(call);
+  if (Status may = check(); !may) return may;
+  const auto again = group_->communicator.call_again(call);
+  if (!again || *again) return again.status();
+  const auto run = post_anew(call);
   if (!run) return run.status();
   return group_->communicator.finish(**run);
 }

@@ -312,6 +312,7 @@ class Communicator {
   Status complete(TypedCall& typed) const;
   Result<const Algorithm*> algorithm_of(const Call& call) const;
   Result<runtime::Run*> post(const Call& call);
+  Result<runtime::Run*> post_anew(const Call& call);
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 
   std::shared_ptr<GroupState> group_;

@@ -78,22 +78,55 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   return run;
 }
 
+/// Starts a kept run. Returns null if none is like the call.
+Result<Run*> Communicator::start_kept(const Call& call, Executor::Lock& lock) {
+  if (executor_.has_device()) return nullptr;
+  CollectiveRun* const run = kept().find(call);
+  if (!run) return nullptr;
+  if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
+  if (Status may = may_start(call, *run->algorithm); !may) return may;
+  kept().take(*run);
+  fill(*run, call.options);
+  if (Status started = start_or_give_back(*run, lock); !started) return started;
+  return run;
+}
+
 Result<Run*> Communicator::post_again(const Call& call) {
-  if (!KeptCalls::may_keep(call) || executor_.has_device()) return nullptr;
-  CollectiveRun* run = nullptr;
+  if (!KeptCalls::may_keep(call)) return nullptr;
+  Result<Run*> run = nullptr;
   {
     Executor::Lock lock(executor_);
-    run = kept().find(call);
-    if (!run) return nullptr;
-    if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
-    if (Status may = may_start(call, *run->algorithm); !may) return may;
-    kept().take(*run);
-    fill(*run, call.options);
-    if (Status started = start_or_give_back(*run, lock); !started) return started;
+    run = start_kept(call, lock);
+    if (!run || !*run) return run;
   }
   executor_.flush_deferred();
-  show_to_tools(*run);
+  show_to_tools(**run);
   return run;
+}
+
+Result<bool> Communicator::call_again(const Call& call) {
+  if (!KeptCalls::may_keep(call)) return false;
+  Result<Run*> run = nullptr;
+  bool has_ended = false;
+  Status status;
+  {
+    Executor::Lock lock(executor_);
+    run = start_kept(call, lock);
+    if (!run) return run.status();
+    if (!*run) return false;
+    has_ended = (*run)->finished && (*run)->operations == 0 && !kokkos_tools::are_loaded();
+    if (has_ended) {
+      status = (*run)->status;
+      executor_.abandon(**run);
+    }
+  }
+  executor_.flush_deferred();
+  if (!has_ended) {
+    show_to_tools(**run);
+    status = finish(**run);
+  }
+  if (!status) return status;
+  return true;
 }
 
 std::string Communicator::name_for_tools(const Run& run) {

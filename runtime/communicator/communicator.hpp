@@ -60,6 +60,9 @@ class Communicator : public Client {
   /// Starts a call that is like one that has ended, with what that one has left. Such a call needs no other check and
   /// no plan. Returns null if there was none like it: then post() does it.
   Result<Run*> post_again(const Call& call);
+  /// Makes a call that post_again() would start, and returns once it has ended. Returns false if there was none like
+  /// it, and the error if it has failed.
+  Result<bool> call_again(const Call& call);
   /// Makes the run of a call without starting it. start() starts it, and may do so again each time it has ended. The
   /// run stays until release().
   Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
@@ -180,6 +183,7 @@ class Communicator : public Client {
   CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   Status start_or_give_back(CollectiveRun& run, Executor::Lock& lock);
+  Result<Run*> start_kept(const Call& call, Executor::Lock& lock);
   void launch(CollectiveRun& run);
   void give_back(Run& run);
   /// Plans the run, and makes the graphs and arrays that the plan needs and that are not there yet. The lock is free

@@ -29,7 +29,7 @@ class BoardTurns {
   struct Turn {
     std::uint64_t number = 0;
     StepOf step;
-    Extent from, to;         ///< the data of the row, and where the reduction goes
+    RowReduction reduction;
     Stage* stage = nullptr;  ///< what holds the data on the host, if they lie on a device
   };
 
@@ -63,16 +63,22 @@ class BoardTurns {
   const Turn* to_read() const {
     return empty() || waiting_.front().number > board_.written() ? nullptr : &waiting_.front();
   }
-  /// Have all members written the rows that to_read() is to read?
-  bool are_all_written() {
-    while (seen_ < board_.members() && board_.has_written(seen_, waiting_.front().number)) ++seen_;
+  /// Is this the turn whose row is to be written next, while no step waits?
+  bool is_next(std::uint64_t turn) const { return empty() && turn == board_.written() + 1; }
+  /// Have all members written their row of this turn? It must be the next one to be read.
+  bool are_all_written(std::uint64_t turn) {
+    while (seen_ < board_.members() && board_.has_written(seen_, turn)) ++seen_;
     return seen_ == board_.members();
+  }
+  /// The rows of this turn have been read. Returns true if the others are told.
+  bool pass(std::uint64_t turn) {
+    seen_ = 0;
+    return board_.pass(turn);
   }
   /// The step that to_read() returns has read its rows.
   void end_turn() {
-    board_.pass(waiting_.front().number);
+    pass(waiting_.front().number);
     waiting_.erase(waiting_.begin());
-    seen_ = 0;
   }
   /// Removes all turns for which `matches` returns true.
   template <class Predicate>
@@ -91,7 +97,11 @@ class BoardTurns {
   }
 
   /// Is there a row that can be written, or are there rows that can be read?
-  bool can_move() { return (to_write() && board_.has_room()) || (to_read() && are_all_written()); }
+  bool can_move() {
+    if (to_write() && board_.has_room()) return true;
+    const Turn* const next = to_read();
+    return next && are_all_written(next->number);
+  }
 
   /// May this thread sleep until a member wakes it?
   bool may_sleep() {
@@ -104,7 +114,7 @@ class BoardTurns {
   RowBytes bytes_;
   std::uint64_t next_ = 1;
   std::vector<Turn> waiting_;  // by number
-  Rank seen_ = 0;              // so many members have written the rows that the first of waiting_ is to read
+  Rank seen_ = 0;              // so many members have written their row of the turn that is to be read next
 };
 
 }  // namespace lacuna::runtime

@@ -24,7 +24,11 @@ bool may_be_kept(const CollectiveRun& run) { return run.laid_out && run.status &
 
 }  // namespace
 
+/// May the call be made by meet()? A trace shows the steps of parts, so that they are needed.
+bool Executor::may_meet(const CollectiveRun& run) const { return run.laid_out && run.only_step && !tracer_; }
+
 void Executor::prepare(Run& run) {
+  if (run.kind == RunKind::Collective && may_meet(as_collective(run))) return;
   try {
     run.flaw = nullptr;
     try {
@@ -74,6 +78,10 @@ void Executor::begin(Run& first) {
   serving_ = first.communicator;
   guarded([&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
+    if (first.kind == RunKind::Collective && may_meet(as_collective(first))) {
+      if (meet(as_collective(first))) return;
+      make_first_parts(as_collective(first));
+    }
     for (Run* run = &first; run; run = run->next) {
       if (run->flaw) std::rethrow_exception(std::exchange(run->flaw, nullptr));
     }
@@ -228,7 +236,7 @@ void Executor::finish_part(ActivePart& part) {
   CollectiveRun& run = collective_of(part);
   if (run.plan.reports) run.communicator->report(part);
   if (!run.chains.empty() && follow(part)) return;
-  run.laid_out = may_stay_laid_out(run, part);
+  if (!run.laid_out && may_stay_laid_out(run, part)) lay_out_for_next_start(run, part);
   run.lay_aside(part);
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
   while (has_next_part(run)) start_part(make_part(run));

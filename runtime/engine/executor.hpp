@@ -229,13 +229,16 @@ class Executor : public Watched, private Receiver {
   // Reductions on a board (executor_board.cpp)
   void start_board_reduce(ActivePart& part, StepId step);
   void end_board_copy(const Work& work);
-  void await_turn(const StepOf& step, const Extent& from, Stage* stage);
+  void await_turn(const StepOf& step, const RowReduction& reduction, Stage* stage);
   bool advance_board(Client& communicator);
-  void wake_member(const Client& communicator, Rank member);
+  void wake_sleepers(Client& communicator);
   bool advance_boards();
-  bool write_row(Board& board, const BoardTurns::Turn& turn);
-  bool agrees(const ActivePart& part, const Board& board, std::uint64_t turn);
-  void reduce_rows(const Board& board, const BoardTurns::Turn& turn);
+  void lay_out_for_next_start(CollectiveRun& run, const ActivePart& part);
+  bool may_meet(const CollectiveRun& run) const;
+  bool meet(CollectiveRun& run);
+  bool write_row(CollectiveRun& run, std::span<const std::byte> bytes);
+  bool agrees(const CollectiveRun& run, std::uint64_t turn);
+  void reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction, const Extent& to);
   void end_reduction(const BoardTurns::Turn& turn);
 
   // Data on a device (executor_device.cpp)
@@ -355,6 +358,7 @@ class Executor : public Watched, private Receiver {
   bool wait_beside_thread(const Done& done, Clock::time_point until);
   template <class Done>
   bool ended_by_now(const Done& done);
+  bool is_over(const std::function<bool()>& done);
   void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();

@@ -15,11 +15,18 @@ namespace {
 
 static_assert(Board::row_bytes == board_row_bytes);
 
+constexpr int most_looks = 64;  // at the rows of a call before it gets an active part
+
 /// The same elements, where they lie in other memory.
 Extent moved(Extent extent, std::byte* data, MemoryKind memory) {
   extent.data = data;
   extent.memory = memory;
   return extent;
+}
+
+RowReduction reduction_of(const ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  return {resolve(part, step.from), resolve(part, step.to), scale_of(part, step)};
 }
 
 Extent staged(const Extent& extent, const Stage& stage) { return moved(extent, stage.memory, MemoryKind::CudaHost); }
@@ -29,12 +36,13 @@ Extent staged(const Extent& extent, const Stage& stage) { return moved(extent, s
 void Executor::start_board_reduce(ActivePart& part, StepId id) {
   if (!part.run->communicator->board()) throw std::logic_error("the ranks share no board");
   if (!collective_of(part).algorithm->on_board) throw std::logic_error("a part of a method has no turn on the board");
-  const Extent from = resolve(part, part.graph->steps()[id].from);
+  const RowReduction reduction = reduction_of(part, id);
+  const Extent& from = reduction.from;
   if (from.bytes() > Board::row_bytes) {
     throw std::length_error(fmt::format("part {} has {} for a row of the board, which holds {}", part.number,
                                         count_of(from.bytes(), "byte"), Board::row_bytes));
   }
-  if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, from, nullptr);
+  if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, reduction, nullptr);
   Stage& stage = *stages_.take();
   stage = {.memory = memory_.of(MemoryKind::CudaHost).take(from.bytes()), .bytes = from.bytes()};
   tally_.staged_bytes += from.bytes();
@@ -45,17 +53,16 @@ void Executor::start_board_reduce(ActivePart& part, StepId id) {
 void Executor::end_board_copy(const Work& work) {
   Stage& stage = *work.holder.stage;
   const auto& [part, id] = work.step;
-  if (stage.users++ == 0) return await_turn(work.step, resolve(*part, part->graph->steps()[id].from), &stage);
+  if (stage.users++ == 0) return await_turn(work.step, reduction_of(*part, id), &stage);
   release_stage(stage);
   complete(*part, id);
 }
 
-void Executor::await_turn(const StepOf& step, const Extent& from, Stage* stage) {
-  const ActivePart& part = *step.part;
-  Client& communicator = *part.run->communicator;
+void Executor::await_turn(const StepOf& step, const RowReduction& reduction, Stage* stage) {
+  const CollectiveRun& run = collective_of(*step.part);
+  Client& communicator = *run.communicator;
   BoardTurns& turns = *communicator.board();
-  const Extent to = resolve(part, part.graph->steps()[step.step].to);
-  turns.add({collective_of(part).first_turn + part.number, step, from, to, stage});
+  turns.add({run.first_turn + step.part->number, step, reduction, stage});
   advance_board(communicator);
   const bool is_known = std::find(boards_.begin(), boards_.end(), &communicator) != boards_.end();
   if (!turns.empty() && !is_known) boards_.push_back(&communicator);
@@ -65,27 +72,34 @@ void Executor::await_turn(const StepOf& step, const Extent& from, Stage* stage) 
 bool Executor::advance_board(Client& communicator) {
   BoardTurns& turns = *communicator.board();
   bool moved = false;
-  for (const auto* next = turns.to_write(); next && write_row(turns.board(), *next); next = turns.to_write()) {
+  for (const auto* next = turns.to_write(); next; next = turns.to_write()) {
+    const Extent& from = next->reduction.from;
+    const std::byte* const data = next->stage ? next->stage->memory : from.data;
+    if (!write_row(collective_of(*next->step.part), {data, from.bytes()})) break;
     moved = true;
   }
-  while (turns.to_read() && turns.are_all_written()) {
+  while (turns.to_read() && turns.are_all_written(turns.to_read()->number)) {
     const BoardTurns::Turn turn = *turns.to_read();
-    if (!agrees(*turn.step.part, turns.board(), turn.number)) break;
-    reduce_rows(turns.board(), turn);
+    CollectiveRun& run = collective_of(*turn.step.part);
+    if (!agrees(run, turn.number)) break;
+    const Extent& to = turn.reduction.to;
+    reduce_rows(run, turn.number, turn.reduction, turn.stage ? staged(to, *turn.stage) : to);
     turns.end_turn();
     moved = true;
     end_reduction(turn);
   }
-  if (!moved) return false;
-  for (Rank member : turns.board().take_sleepers()) wake_member(communicator, member);
-  return true;
+  if (moved) wake_sleepers(communicator);
+  return moved;
 }
 
-/// Wakes a member of the board. An empty message does it too where the doorbell is not heard, as between containers.
-void Executor::wake_member(const Client& communicator, Rank member) {
-  const Board& board = communicator.board()->board();
-  if (alarms_.doorbell().ring(board.bell_of(member)) || board.has_left(member)) return;
-  send_credit(communicator.group().process_of(member));
+/// Wakes the members of the board that sleep. An empty message does it too where the doorbell is not heard, as between
+/// containers.
+void Executor::wake_sleepers(Client& communicator) {
+  Board& board = communicator.board()->board();
+  for (Rank member : board.take_sleepers()) {
+    if (alarms_.doorbell().ring(board.bell_of(member)) || board.has_left(member)) continue;
+    send_credit(communicator.group().process_of(member));
+  }
 }
 
 bool Executor::advance_boards() {
@@ -101,24 +115,52 @@ bool Executor::advance_boards() {
   return moved;
 }
 
-bool Executor::write_row(Board& board, const BoardTurns::Turn& turn) {
-  const ActivePart& part = *turn.step.part;
-  const std::size_t bytes = turn.from.bytes();
-  const Board::Note note{.run = collective_of(part).number, .digest = part.digest};
-  if (!board.write(note, {turn.stage ? turn.stage->memory : turn.from.data, bytes})) return false;
-  part.run->sent += bytes * static_cast<std::uint64_t>(board.members() - 1);
-  part.run->communicator->board()->bytes().written += bytes;
+/// Leaves plan and part of a run as they are. If all of it is one step on the board, it leaves that for meet() too.
+void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part) {
+  run.laid_out = true;
+  const auto& steps = part.graph->steps();
+  const bool meets_only = steps.size() == 1 && steps[0].meets() && run.call.memory.kind == MemoryKind::Host;
+  run.only_step = meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
+}
+
+/// Makes a call of one step on the board if the rows of all members come soon, and ends it. Most calls that all ranks
+/// make at the same time need no more: that costs less than to make an active part. If the rows do not come, this
+/// returns false. The own row may be written then, which the step finds when it starts.
+bool Executor::meet(CollectiveRun& run) {
+  BoardTurns& turns = *run.communicator->board();
+  const std::uint64_t turn = run.first_turn;
+  const RowReduction& step = *run.only_step;
+  if (!turns.is_next(turn) || !write_row(run, {step.from.data, step.from.bytes()})) return false;
+  wake_sleepers(*run.communicator);
+  const int looks = options_.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
+  for (int look = 1; !turns.are_all_written(turn); ++look) {
+    if (look == looks) return false;
+    record_.tick();
+  }
+  if (!agrees(run, turn)) return false;
+  reduce_rows(run, turn, step, step.to);
+  if (turns.pass(turn)) wake_sleepers(*run.communicator);
+  run.next_part = run.parts_done = run.parts;
+  finish_run(run, Status::ok());
+  return true;
+}
+
+bool Executor::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
+  BoardTurns& turns = *run.communicator->board();
+  if (!turns.board().write({.run = run.number, .digest = run.digest}, bytes)) return false;
+  run.sent += bytes.size() * static_cast<std::uint64_t>(turns.board().members() - 1);
+  turns.bytes().written += bytes.size();
   return true;
 }
 
 /// Has everyone written this turn for the same call? If not, it is reported.
-bool Executor::agrees(const ActivePart& part, const Board& board, std::uint64_t turn) {
-  const CollectiveRun& run = collective_of(part);
-  const Board::Row own = board.row(run.communicator->rank(), turn);
+bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn) {
+  Client& communicator = *run.communicator;
+  const Board& board = communicator.board()->board();
+  const Board::Row own = board.row(communicator.rank(), turn);
   for (Rank member = 0; member < board.members(); ++member) {
     const Board::Row row = board.row(member, turn);
     if (row.note == own.note && row.bytes.size() == own.bytes.size()) continue;
-    Client& communicator = *run.communicator;
     const Rank process = communicator.group().process_of(member);
     trouble(communicator, Trouble::Kind::Mismatch, run.number,
             communicator.matching().text_of_difference(process, run.number));
@@ -128,34 +170,34 @@ bool Executor::agrees(const ActivePart& part, const Board& board, std::uint64_t 
 }
 
 /// Reduces the rows in the order of the ranks, so that all ranks get the same bits.
-void Executor::reduce_rows(const Board& board, const BoardTurns::Turn& turn) {
-  const ActivePart& part = *turn.step.part;
-  const Extent& from = turn.from;
-  const Extent to = turn.stage ? staged(turn.to, *turn.stage) : turn.to;
+void Executor::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction, const Extent& to) {
+  BoardTurns& turns = *run.communicator->board();
+  const Board& board = turns.board();
+  const Extent& from = reduction.from;
   const auto row = [&](Rank member) {
-    return moved(from, const_cast<std::byte*>(board.row(member, turn.number).bytes.data()), MemoryKind::Host);
+    return moved(from, const_cast<std::byte*>(board.row(member, turn).bytes.data()), MemoryKind::Host);
   };
-  const Scale scale = scale_of(part, part.graph->steps()[turn.step.step]);
-  part.run->received += from.bytes() * static_cast<std::uint64_t>(board.members() - 1);
-  part.run->communicator->board()->bytes().read += from.bytes();
+  run.received += from.bytes() * static_cast<std::uint64_t>(board.members() - 1);
+  turns.bytes().read += from.bytes();
   if (to.count == 0) return;
   if (board.members() == 1) {
-    return carry_out(kernels_, {.kind = StepKind::Copy, .scale = scale, .to = to, .from = row(0)});
+    return carry_out(kernels_, {.kind = StepKind::Copy, .scale = reduction.scale, .to = to, .from = row(0)});
   }
   for (Rank member = 1; member < board.members(); ++member) {
     carry_out(kernels_, {.kind = StepKind::ReceiveReduce,
-                         .scale = member + 1 == board.members() ? scale : Scale(),
+                         .scale = member + 1 == board.members() ? reduction.scale : Scale(),
                          .to = to,
                          .from = row(member),
                          .local = member == 1 ? row(0) : to,
-                         .own = part.run->call.own});
+                         .own = run.call.own});
   }
 }
 
 /// The sums of this turn lie in the output, or in the stage of the step.
 void Executor::end_reduction(const BoardTurns::Turn& turn) {
   if (!turn.stage) return complete(*turn.step.part, turn.step.step);
-  start_work(turn.step, {.kind = StepKind::Receive, .to = turn.to, .from = staged(turn.to, *turn.stage)},
+  start_work(turn.step,
+             {.kind = StepKind::Receive, .to = turn.reduction.to, .from = staged(turn.reduction.to, *turn.stage)},
              {.stage = turn.stage});
 }
 

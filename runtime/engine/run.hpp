@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -87,6 +88,13 @@ struct RunMemory {
   }
 };
 
+/// What a step does on the board.
+struct RowReduction {
+  Extent from;  ///< the data of the own row
+  Extent to;    ///< where the reduction of all rows goes
+  Scale scale;
+};
+
 /// What is known of a part of the plan before it begins.
 struct ReadyPart {
   Order order;
@@ -109,6 +117,8 @@ struct CollectiveRun : Run {
   bool prepared = false;         ///< may be started again after its end
   bool laid_out = false;         ///< its next start takes the plan and the part that its last one has left
   std::uint64_t first_turn = 0;  ///< on the board, of its first part, if its algorithm is on_board
+  /// All that a call does that is laid out, has its data on the host, and has one step, on the board.
+  std::optional<RowReduction> only_step;
 
   Plan plan;
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain

@@ -98,11 +98,12 @@ void RunTable::keep_record(CollectiveRun& run) {
   if (run.method) keep_method(run, digest);
   const std::uint64_t history = history_.add(digest.value()).value();
   run.digest = folded(history);
-  records_[slot_of(run.number)] = {.number = run.number,
-                                   .digest = digest.value(),
-                                   .history = history,
-                                   .call = run.agreed,
-                                   .has_method = run.method != nullptr};
+  Record& record = records_[slot_of(run.number)];
+  record.number = run.number;
+  record.digest = digest.value();
+  record.history = history;
+  record.call = run.agreed;
+  record.has_method = run.method != nullptr;
   next_run_ = run.number + 1;
 }
 
