@@ -15,7 +15,7 @@ namespace {
 
 static_assert(Board::row_bytes == board_row_bytes);
 
-constexpr int most_looks = 64;  // at the rows of a call before it gets an active part
+constexpr int most_looks = 16;  // at the rows of a call before it gets an active part
 
 /// The same elements, where they lie in other memory.
 Extent moved(Extent extent, std::byte* data, MemoryKind memory) {

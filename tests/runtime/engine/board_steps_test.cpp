@@ -177,13 +177,11 @@ TEST_P(BoardSleepers, AreLeftAloneOnceTheyHaveLeft) {
   }
   const Floats input = {1, 2};
   std::vector<Floats> output(2, Floats(2));
-  const auto algorithm = select_algorithm(board_call(input, output[0]), both[0]->hosts());
-  ASSERT_TRUE(algorithm);
-  ASSERT_TRUE(both[0]->post(board_call(input, output[0]), **algorithm));
+  must_post(*both[0], board_call(input, output[0]));
   fall_asleep(ranks.executor(0));
   both[0]->fail({Code::PeerFailed, "planted"});
   both[0].reset();
-  ASSERT_TRUE(both[1]->post(board_call(input, output[1]), **algorithm));
+  must_post(*both[1], board_call(input, output[1]));
   EXPECT_EQ(ranks.counters(1).messages_sent, 0u);
   both[1]->fail({Code::PeerFailed, "planted"});
 }
