@@ -4,6 +4,7 @@ module lacuna
   use lacuna_communicators
   use lacuna_completions
   use lacuna_exchanges
+  use lacuna_memory
   use lacuna_messages
   use lacuna_methods
   use lacuna_requests
@@ -13,7 +14,7 @@ module lacuna
   implicit none
 
   !> Ends a handle: waits for an unfinished request, or leaves the communicator. An empty handle is allowed. Calls that
-  !> use a method may go on.
+  !> use a method may go on. Arrays of lacuna_alloc() are given back.
   interface lacuna_free
     subroutine lacuna_free_communicator(communicator) bind(C, name="lacuna_fortran_free_communicator")
       import

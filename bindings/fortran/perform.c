@@ -118,10 +118,10 @@ static lacuna_status read_tables(performance* all, int side, const lacuna_fortra
   if (!has || holds != LACUNA_HOLDS_BLOCKS || all->row.lengths == LACUNA_LENGTHS_EQUAL) return LACUNA_OK;
   if (!given->counts) return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "counts are missing");
   all->counts[side] = all->made->tables + 2 * all->size * (size_t)side;
-  lacuna_status code = lacuna_fortran_read_sizes(given->counts, "counts", all->size, all->counts[side]);
+  lacuna_status code = lacuna_fortran_read_sizes(given->counts, "counts", all->size, "ranks", all->counts[side]);
   if (code != LACUNA_OK || !given->offsets) return code;
   all->offsets[side] = all->counts[side] + all->size;
-  return lacuna_fortran_read_sizes(given->offsets, "offsets", all->size, all->offsets[side]);
+  return lacuna_fortran_read_sizes(given->offsets, "offsets", all->size, "ranks", all->offsets[side]);
 }
 
 static lacuna_status read_all_tables(performance* all) {

@@ -134,13 +134,14 @@ lacuna_buffer lacuna_fortran_buffer(const lacuna_fortran_section* section) {
   return buffer;
 }
 
-lacuna_status lacuna_fortran_read_sizes(const CFI_cdesc_t* array, const char* name, size_t count, size_t* values) {
+lacuna_status lacuna_fortran_read_sizes(const CFI_cdesc_t* array, const char* name, size_t count, const char* owners,
+                                        size_t* values) {
   if (array->rank != 1 || (array->type != CFI_type_int32_t && array->type != CFI_type_int64_t)) {
     return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s must be an array of integers with one dimension", name);
   }
   if (array->dim[0].extent != (CFI_index_t)count) {
-    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s has %td elements, must have one for each of %zu ranks",
-                                 name, (ptrdiff_t)array->dim[0].extent, count);
+    return lacuna_fortran_refuse(LACUNA_INVALID_ARGUMENT, "%s has %td elements, must have one for each of %zu %s", name,
+                                 (ptrdiff_t)array->dim[0].extent, count, owners);
   }
   const char* from = array->base_addr;
   for (size_t i = 0; i < count; ++i, from += array->dim[0].sm) {

@@ -113,8 +113,9 @@ void lacuna_fortran_pack(const lacuna_fortran_section* section);
 void lacuna_fortran_unpack(const lacuna_fortran_section* section);
 /** Describes the elements, or their copy, to the C interface. */
 lacuna_buffer lacuna_fortran_buffer(const lacuna_fortran_section* section);
-/** Makes an array of size_t of an array of integers, for free(). */
-lacuna_status lacuna_fortran_read_sizes(const CFI_cdesc_t* array, const char* name, size_t count, size_t* values);
+/** Copies an array of integers, which must have one for each of `count` owners, such as ranks. */
+lacuna_status lacuna_fortran_read_sizes(const CFI_cdesc_t* array, const char* name, size_t count, const char* owners,
+                                        size_t* values);
 
 /* requests.c */
 /** Makes a request with so many sections, or returns null. */

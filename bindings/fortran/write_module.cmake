@@ -1,7 +1,8 @@
 # Writes what the Fortran module has from the headers of the C interface:
 # cmake -DHEADER=lacuna.h "-DMETHODS=HEADERS OF METHODS" -DOUTPUT=FOLDER -P write_module.cmake
 # lacuna_types.f90 gets constants and structures. lacuna_collectives.f90 and lacuna_collectives.c get the two sides of
-# each collective whose function lacuna.h declares.
+# each collective whose function lacuna.h declares. lacuna_memory.f90 gets lacuna_alloc() and lacuna_free() for each type
+# of array.
 cmake_minimum_required(VERSION 3.22)
 
 set(enums lacuna_status lacuna_dtype lacuna_reduction lacuna_priority lacuna_progress_mode lacuna_counters_format)
@@ -285,6 +286,43 @@ module lacuna_collectives
   private :: c_double, c_funptr, c_int32_t, c_int64_t, c_size_t
 
   interface${fortran_collectives}  end interface
+end module
+")
+set(alloc)
+set(free)
+foreach(type IN ITEMS "real(c_float)" "real(c_double)" "complex(c_float_complex)" "complex(c_double_complex)"
+                      "integer(c_int8_t)" "integer(c_int16_t)" "integer(c_int32_t)" "integer(c_int64_t)")
+  string(REGEX REPLACE "^.*\\(c_(.*)\\)$" "\\1" name ${type})
+  string(APPEND alloc "    subroutine lacuna_alloc_${name}(array, extents, status, errmsg) bind(C, name=\"lacuna_fortran_alloc\")
+      import
+      ${type}, pointer, intent(out) :: array(..)
+      type(*), dimension(..), intent(in) :: extents
+      integer(c_int32_t), intent(out), optional :: status
+      type(*), dimension(..), optional :: errmsg
+    end subroutine
+")
+  string(APPEND free "    subroutine lacuna_free_${name}(array) bind(C, name=\"lacuna_fortran_free_array\")
+      import
+      ${type}, pointer, intent(inout) :: array(..)
+    end subroutine
+")
+endforeach()
+write(lacuna_memory.f90 "!> Memory that other ranks of the host can map, written by write_module.cmake.
+module lacuna_memory
+  use, intrinsic :: iso_c_binding, only: c_double, c_double_complex, c_float, c_float_complex, &
+    c_int8_t, c_int16_t, c_int32_t, c_int64_t
+  implicit none
+  private :: c_double, c_double_complex, c_float, c_float_complex, c_int8_t, c_int16_t, c_int32_t, c_int64_t
+
+  !> Makes the pointer point to a new array of these extents, as lacuna_alloc() of lacuna.h does. What it holds is
+  !> undefined. After an error the pointer is null.
+  interface lacuna_alloc
+${alloc}  end interface
+
+  !> Gives back what lacuna_alloc() has made, once no call uses it any more, and makes the pointer null. A null pointer
+  !> is allowed.
+  interface lacuna_free
+${free}  end interface
 end module
 ")
 math(EXPR halo_bytes "8 * ${halo_words}")
