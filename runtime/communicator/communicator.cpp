@@ -114,7 +114,8 @@ Result<bool> Communicator::call_again(const Call& call) {
     run = start_kept(call, lock);
     if (!run) return run.status();
     if (!*run) return false;
-    has_ended = (*run)->finished && (*run)->operations == 0 && !kokkos_tools::are_loaded();
+    const bool shows_waits = executor_.tracer() || kokkos_tools::are_loaded();
+    has_ended = (*run)->finished && (*run)->operations == 0 && !shows_waits;
     if (has_ended) {
       status = (*run)->status;
       executor_.abandon(**run);

@@ -123,6 +123,28 @@ def address(rank):
     return f"{SUBNET}.{rank + 1}"
 
 
+AGENT = """#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+case $1 in {hosts} *) exit 1 ;; esac
+shift
+exec ip netns exec "$namespace" env UCX_TLS=$UCX_TLS UCX_NET_DEVICES=$UCX_NET_DEVICES bash -c "$*"
+"""
+
+
+def write_agent(network, path):
+    """Writes what launchers call instead of ssh: AGENT [OPTION...] HOST WORD..."""
+    cases = " ".join(f"{address(host)}) namespace={network.host(host)} ;;" for host in range(network.hosts))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(AGENT.format(hosts=cases))
+    os.chmod(path, 0o755)
+
+
+def on_links():
+    """The environment of programs that must use the links, as shared memory reaches across namespaces."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("LACUNA_")}
+    return outside | {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+
+
 def remove_namespace(name):
     """Kills all processes in a namespace of the lab, and deletes it with its devices."""
     def ip(*arguments):

@@ -20,14 +20,6 @@ LACUNA = None
 TORCHRUN = os.environ.get("TORCHRUN")  # its package is large, so the tests do not install it
 HOSTS, RANKS = 2, 4
 PAYLOAD = 1 << 20  # of a call
-# What a launcher calls instead of ssh: AGENT [OPTION...] HOST WORD...
-AGENT = """#!/bin/bash
-while [[ $1 == -* ]]; do shift; done
-case $1 in {hosts} *) exit 1 ;; esac
-shift
-exec ip netns exec "$namespace" env UCX_TLS=$UCX_TLS UCX_NET_DEVICES=$UCX_NET_DEVICES bash -c "$*"
-"""
-
 
 SLURM = """ClusterName=lab
 SlurmctldHost={name}({address})
@@ -118,18 +110,14 @@ class OtherLaunchers(unittest.TestCase):
         self.network.make()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        cases = " ".join(f"{lab.address(host)}) namespace={self.network.host(host)} ;;" for host in range(HOSTS))
         self.agent = pathlib.Path(folder.name) / "agent"
-        self.agent.write_text(AGENT.format(hosts=cases), encoding="utf-8")
-        self.agent.chmod(0o755)
+        lab.write_agent(self.network, self.agent)
         self.addresses = [lab.address(host) for host in range(HOSTS)]
 
     def start(self, host, command):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LACUNA_")}
-        environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}  # shared memory reaches across namespaces
         return self.network.start(host, [*command, LACUNA, "perf", "allreduce", "-b", str(PAYLOAD), "-e", str(PAYLOAD),
                                          "-n", "3"],
-                                  env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  env=lab.on_links(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
 
     def expect_job(self, *commands):

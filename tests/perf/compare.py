@@ -5,6 +5,7 @@ Everything runs in turn, several rounds of it, so that a busy or moved machine s
 the median of the rounds, with the least and the greatest. A peer that is not installed is left out. Nothing is asserted.
 
   tests/perf/compare.py BUILD [--rounds N] [--ranks 2,4] [--quick]
+  tests/perf/compare.py BUILD --lab 4 [--rate 1gbit] [--rounds N] [--quick]
 """
 import argparse
 import json
@@ -18,18 +19,26 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
+import lab  # noqa: E402
+
 KIB, MIB = 1 << 10, 1 << 20
 # bytes: iterations of one round of a peer. lacuna measures until its times are stable.
 SIZES = {8: 20000, 64: 20000, KIB: 20000, 4 * KIB: 10000, 32 * KIB: 5000, 256 * KIB: 500, MIB: 200, 16 * MIB: 20,
          64 * MIB: 8}
+SIZES_ON_LINKS = {8: 500, KIB: 500, 32 * KIB: 100, 256 * KIB: 30, MIB: 10, 16 * MIB: 3, 64 * MIB: 2}
 PORT = 13399
 LIMIT = 120  # seconds for any one program
-MEMORY, TCP = "shared memory", "loopback TCP"
+MEMORY, TCP, LINKS = "shared memory", "loopback TCP", "links between emulated hosts"
 OPEN_MPI_FLAGS = {
     MEMORY: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
     TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
+    LINKS: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0"],
 }
-UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self", "LACUNA_BOARD": "off"}}
+# The algorithms of Open MPI's allreduce that can be asked for: recursive doubling, ring, segmented ring, Rabenseifner.
+OPEN_MPI_ALGORITHMS = [["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm", number]
+                       for number in ("3", "4", "5", "6")]
+UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self", "LACUNA_BOARD": "off"}, LINKS: {}}
 
 
 def output_of(command, environment=None):
@@ -45,22 +54,24 @@ def output_of(command, environment=None):
 class Bench:
     """Runs one program for all sizes, and returns microseconds per operation by size: out of place, and in place."""
 
-    def __init__(self, build, sizes, quick):
-        self.programs = os.path.join(build, "bin")
+    def __init__(self, build, sizes, quick, mpirun=()):
+        self.programs = os.path.abspath(os.path.join(build, "bin"))
         self.sizes = sizes
         self.quick = quick
+        self.mpirun = mpirun  # of emulated hosts
 
     def program(self, name):
         return os.path.join(self.programs, name)
 
     def run_lacuna(self, ranks, network, memory):
         lacuna = self.program("lacuna")
+        launch = [*self.mpirun, "-n", str(ranks)] if network == LINKS else [lacuna, "launch", "-n", str(ranks), "--"]
         result = {}
         for size in self.sizes:
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "perf.json")
-                command = [lacuna, "launch", "-n", str(ranks), "--", lacuna, "perf", "allreduce", "-b", str(size), "-e",
-                           str(size), "-c", "0", "--memory", memory, "-J", path]
+                command = [*launch, lacuna, "perf", "allreduce", "-b", str(size), "-e", str(size), "-c", "0", "--memory",
+                           memory, "-J", path]
                 if output_of(command + (["-n", "3"] if self.quick else []), UCX_TLS[network]) is None:
                     continue
                 with open(path, encoding="utf-8") as file:
@@ -68,9 +79,16 @@ class Bench:
             result[size] = (row["out_of_place"]["time_us"], row["in_place"]["time_us"])
         return result
 
-    def run_open_mpi(self, ranks, network):
-        return self.run_lines(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *OPEN_MPI_FLAGS[network], "-n",
-                               str(ranks), self.program("open_mpi_allreduce")])
+    def run_open_mpi(self, ranks, network, flags=()):
+        mpirun = self.mpirun if network == LINKS else ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
+        return self.run_lines([*mpirun, *OPEN_MPI_FLAGS[network], *flags, "-n", str(ranks),
+                               self.program("open_mpi_allreduce")])
+
+    def run_tuned_open_mpi(self, ranks, network):
+        """The least time of the algorithms, for each size."""
+        tries = [self.run_open_mpi(ranks, network, flags) for flags in OPEN_MPI_ALGORITHMS]
+        return {size: tuple(min(one[size][place] for one in tries if size in one) for place in (0, 1))
+                for size in self.sizes if any(size in one for one in tries)}
 
     def run_mpich(self, ranks):
         return self.run_lines(["mpirun.mpich", "-n", str(ranks), self.program("mpich_allreduce")])
@@ -121,6 +139,7 @@ class Bench:
             columns["lacuna, mapped"] = lambda: self.run_lacuna(ranks, network, "mapped")
         if shutil.which(self.program("open_mpi_allreduce")):
             columns["Open MPI"] = lambda: self.run_open_mpi(ranks, network)
+            columns["Open MPI, best algorithm"] = lambda: self.run_tuned_open_mpi(ranks, network)
         # MPICH never yields the processor: with more ranks than processors a call takes milliseconds.
         if network == MEMORY and ranks <= os.cpu_count() and shutil.which(self.program("mpich_allreduce")):
             columns["MPICH"] = lambda: self.run_mpich(ranks)
@@ -196,9 +215,39 @@ def describe_machine(lacuna):
           f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][.0-9~a-z-]*)')}.")
     print(f"\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self` and `LACUNA_BOARD=off`; "
           + "; ".join(f"`mpirun.openmpi {' '.join(flags)}` ({network})" for network, flags in OPEN_MPI_FLAGS.items())
-          + "; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t ucp_am_lat`; "
+          + "; the best algorithm is the quickest of `coll_tuned_allreduce_algorithm` 3 to 6 for each size; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t ucp_am_lat`; "
           "`bare_allreduce segments`, `direct`, `tcp`. Times are in microseconds: the median of the rounds, the least and "
           "the greatest, and in bold how many times that of lacuna the median is.")
+
+
+def compare_on_links(options, sizes, rounds):
+    """One rank on each of the emulated hosts. Open MPI's launcher starts lacuna too."""
+    if os.geteuid() != 0:
+        lab.enter_user_namespace()
+    network = lab.Network(options.lab, options.rate)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            network.make()
+            agent = os.path.join(folder, "agent")
+            lab.write_agent(network, agent)
+            os.environ.update(lab.on_links())
+            limit = lab.probe(network, 2)
+            mpirun = ["ip", "netns", "exec", network.host(0), "mpirun.openmpi", "--allow-run-as-root", "--mca",
+                      "plm_rsh_agent", agent, "--mca", "oob_tcp_if_include", "eth0", "--host",
+                      ",".join(lab.address(host) for host in range(options.lab))]
+            bench = Bench(options.build, sizes, options.quick, mpirun)
+            title = (f"{options.lab} hosts with one rank each, links of {options.rate}, over which a ring of plain TCP moves "
+                     f"{limit / 1e6:.1f} MB/s")
+            yield title, collect(bench.columns(options.lab, LINKS), rounds, title)
+        finally:
+            network.remove()
+
+
+def compare_here(options, sizes, rounds):
+    bench = Bench(options.build, sizes, options.quick)
+    for network, ranks in [(MEMORY, int(ranks)) for ranks in options.ranks.split(",")] + [(TCP, 2)]:
+        title = f"{ranks} ranks over {network}"
+        yield title, collect(bench.columns(ranks, network), rounds, title)
 
 
 def main():
@@ -206,18 +255,20 @@ def main():
     parser.add_argument("build", help="build folder with lacuna and the benchmarks")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ranks", default="2,4", help="numbers of ranks over shared memory, with commas")
+    parser.add_argument("--lab", type=int, metavar="HOSTS", help="compare on so many emulated hosts instead")
+    parser.add_argument("--rate", default="1gbit", help="of the links between them, as tc writes it (default 1gbit)")
     parser.add_argument("--quick", action="store_true", help="one round of few iterations: only to see that it runs")
     options = parser.parse_args()
-    sizes, rounds = SIZES, options.rounds
+    sizes, rounds = SIZES_ON_LINKS if options.lab else SIZES, options.rounds
     if options.quick:
-        sizes, rounds = {size: 3 for size in SIZES}, 1
-    bench = Bench(options.build, sizes, options.quick)
-    if not shutil.which(bench.program("lacuna")):
-        parser.error(f"{bench.program('lacuna')} is not there; build with -DLACUNA_TESTS=ON first")
-    describe_machine(bench.program("lacuna"))
-    for network, ranks in [(MEMORY, int(ranks)) for ranks in options.ranks.split(",")] + [(TCP, 2)]:
-        title = f"{ranks} ranks over {network}"
-        samples = collect(bench.columns(ranks, network), rounds, title)
+        sizes, rounds = {size: 3 for size in sizes}, 1
+    program = os.path.join(options.build, "bin", "lacuna")
+    if not shutil.which(program):
+        parser.error(f"{program} is not there; build with -DLACUNA_TESTS=ON first")
+    if options.lab and not shutil.which("mpirun.openmpi"):
+        parser.error("mpirun.openmpi is not installed, which starts the ranks on emulated hosts")
+    describe_machine(program)
+    for title, samples in (compare_on_links if options.lab else compare_here)(options, sizes, rounds):
         for in_place in (False, True):
             table(title, sizes, samples, in_place)
 
