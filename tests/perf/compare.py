@@ -33,7 +33,7 @@ MEMORY, TCP, LINKS = "shared memory", "loopback TCP", "links between emulated ho
 OPEN_MPI_FLAGS = {
     MEMORY: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
     TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
-    LINKS: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0"],
+    LINKS: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1"],
 }
 # The algorithms of Open MPI's allreduce that can be asked for: recursive doubling, ring, segmented ring, Rabenseifner.
 OPEN_MPI_ALGORITHMS = [["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm", number]
@@ -233,7 +233,7 @@ def compare_on_links(options, sizes, rounds):
             os.environ.update(lab.on_links())
             limit = lab.probe(network, 2)
             mpirun = ["ip", "netns", "exec", network.host(0), "mpirun.openmpi", "--allow-run-as-root", "--mca",
-                      "plm_rsh_agent", agent, "--mca", "oob_tcp_if_include", "eth0", "--host",
+                      "plm_rsh_agent", agent, "--mca", "oob_tcp_if_include", "eth0", "--mca", "routed", "direct", "--host",
                       ",".join(lab.address(host) for host in range(options.lab))]
             bench = Bench(options.build, sizes, options.quick, mpirun)
             title = (f"{options.lab} hosts with one rank each, links of {options.rate}, over which a ring of plain TCP moves "
