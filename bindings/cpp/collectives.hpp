@@ -118,7 +118,7 @@ void set_output(TypedCall& typed, const SparseOutput<T>& output) {
 
 /// Returns this call on these buffers, whose elements are of type T unless that is void. The functions below use it.
 template <class T, Buffers takes, class Input, class Output>
-TypedCall typed_call(Call call, Input&& input, Output&& output) {
+TypedCall typed_call(Call&& call, Input&& input, Output&& output) {
   TypedCall typed{.call = std::move(call)};
   constexpr BufferFault fault = fault_of_buffers<T, takes, Input, Output>();
   if constexpr (accept_buffers<fault>()) {
@@ -130,7 +130,7 @@ TypedCall typed_call(Call call, Input&& input, Output&& output) {
 
 /// Returns this call in place, on one buffer.
 template <class T, class Data>
-TypedCall typed_call_in_place(Call call, Data&& data) {
+TypedCall typed_call_in_place(Call&& call, Data&& data) {
   TypedCall typed =
       typed_call<T, Buffers::Elements, Data, Data>(std::move(call), std::forward<Data>(data), std::forward<Data>(data));
   typed.in_place = true;

@@ -249,6 +249,7 @@ std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {
 }
 
 void Communicator::reset(Run& run) {
+  run.settle(false);
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
@@ -297,6 +298,10 @@ bool Communicator::test(Run& run) {
 }
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
+  if (!run.next && !executor_.tracer() && run.is_settled()) {
+    kokkos_tools::stop_section(run.section);
+    return run.status;
+  }
   Status status;
   bool in_use = false;
   const auto ended = [&] {

@@ -281,7 +281,9 @@ void Executor::finish_run(Run& run, const Status& status) {
     ended_.notify_all();
     alarms_.wake_loop();
   }
-  if (run.operations == 0) let_go(run);
+  if (run.operations > 0) return;
+  run.settle(true);
+  let_go(run);
 }
 
 void Executor::abandon(Run& run) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -51,8 +52,14 @@ struct Run {
   Status status;
   bool past_caches = false;  ///< its data are larger than the caches, so that what is copied to them bypasses these
   bool finished = false;
+  bool settled = false;    ///< see is_settled()
   bool abandoned = false;  ///< nobody holds a request for it any more
   bool expiry_reported = false;
+
+  /// Has it ended, so that nothing used its buffers any more? Then its status is final. Any thread may ask without the
+  /// executor's lock, and read the status after a true. After a false only a look under the lock tells more.
+  bool is_settled() { return std::atomic_ref(settled).load(std::memory_order_acquire); }
+  void settle(bool now) { std::atomic_ref(settled).store(now, std::memory_order_release); }
 
   /// The part of this number if it is in flight.
   ActivePart* find(std::uint32_t part) {
