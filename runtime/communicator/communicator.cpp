@@ -298,10 +298,8 @@ bool Communicator::test(Run& run) {
 }
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
-  if (!run.next && !executor_.tracer() && run.is_settled()) {
-    kokkos_tools::stop_section(run.section);
-    return run.status;
-  }
+  const bool shows_waits = executor_.tracer() || run.section != kokkos_tools::no_section;
+  if (!run.next && !shows_waits && run.is_settled()) return run.status;
   Status status;
   bool in_use = false;
   const auto ended = [&] {
