@@ -96,11 +96,9 @@ Board::Row Board::row(Rank member, std::uint64_t turn) const {
   return {row.note, {bytes_of(row), row.bytes <= row_bytes ? row.bytes : 0}};
 }
 
-bool Board::pass(std::uint64_t turn) {
-  __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
-  if (turn % told_turns != 0) return false;
+void Board::pass(std::uint64_t turn) {
   line_of(own_).passed.store(turn);
-  return true;
+  __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
 }
 
 void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }

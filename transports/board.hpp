@@ -22,10 +22,8 @@ class Board {
  public:
   /// The most bytes that a row holds.
   static constexpr std::size_t row_bytes = 4096;
-  /// A member may be so many turns ahead of the slowest reader, as far as it knows of that one.
+  /// A member may be so many turns ahead of the slowest reader.
   static constexpr std::uint64_t turns = 8;
-  /// Members learn of every so many turns that another one has passed them, because each time costs.
-  static constexpr std::uint64_t told_turns = 4;
 
   /// What a writer says of its bytes.
   struct Note {
@@ -69,14 +67,14 @@ class Board {
   /// The row of a member that has written it. It stays until the own pass() of this turn. A row whose length can't be
   /// is empty.
   Row row(Rank member, std::uint64_t turn) const;
-  /// This member reads no row of this turn, or of an earlier one, any more. Returns true if the others are told.
-  bool pass(std::uint64_t turn);
+  /// This member reads no row of this turn, or of an earlier one, any more.
+  void pass(std::uint64_t turn);
 
   /// This member may fall asleep. The next member that writes or passes finds it in take_sleepers(). A look at the
   /// board must follow before it sleeps. If it does not sleep, or wakes by itself, it is woken needlessly once.
   void ask_to_be_woken();
-  /// Returns the members that have asked to be woken, each once. This member must wake them after each write, and after
-  /// each pass that is told. The result is valid until the next call.
+  /// Returns the members that have asked to be woken, each once. This member must wake them after each write and pass.
+  /// The result is valid until the next call.
   std::span<const Rank> take_sleepers() {
     for (std::size_t word = 0; word < words_for(members_); ++word) {
       if (sleepers(word).load() != 0) return take_known_sleepers();

@@ -70,10 +70,10 @@ class BoardTurns {
     while (seen_ < board_.members() && board_.has_written(seen_, turn)) ++seen_;
     return seen_ == board_.members();
   }
-  /// The rows of this turn have been read. Returns true if the others are told.
-  bool pass(std::uint64_t turn) {
+  /// The rows of this turn have been read.
+  void pass(std::uint64_t turn) {
+    board_.pass(turn);
     seen_ = 0;
-    return board_.pass(turn);
   }
   /// The step that to_read() returns has read its rows.
   void end_turn() {

@@ -139,7 +139,8 @@ bool Executor::meet(CollectiveRun& run) {
   }
   if (!agrees(run, turn)) return false;
   reduce_rows(run, turn, step, step.to);
-  if (turns.pass(turn)) wake_sleepers(*run.communicator);
+  turns.pass(turn);
+  wake_sleepers(*run.communicator);
   run.next_part = run.parts_done = run.parts;
   finish_run(run, Status::ok());
   return true;

@@ -104,11 +104,7 @@ TEST_F(BoardMeeting, WakesARankThatWaitsForRoom) {
   for (Floats& one : outputs) must_post(ranks, 0, board_call(input, one));
   while (ranks.executor(0).progress() || !ranks.executor(0).arm()) {
   }
-  for (std::uint64_t turn = 0; turn < Board::told_turns; ++turn) {
-    runtime::Run& run = post(ranks, 1, calls()[1]);
-    ASSERT_TRUE(run.finished);
-    ranks.communicator(1).release(run);
-  }
+  EXPECT_TRUE(post(ranks, 1, calls()[1]).finished);
   pollfd sleeper{.fd = ranks.executor(0).event_fd(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&sleeper, 1, 1000), 1);
 }
