@@ -9,8 +9,9 @@
 
 namespace lacuna {
 
-// The memory begins with the sleepers. Then come a line for each member, and the rows of each member. All atomic
-// operations are sequentially consistent: a member that falls asleep sees a row, or the row's writer sees the sleeper.
+// The memory begins with a bit for each member that has asked to be woken. Then come a line for each member, and the
+// rows of each member. All atomic operations are sequentially consistent: a member that falls asleep sees a row, or the
+// row's writer sees the sleeper's bit.
 
 std::size_t Board::sleepers_room(Rank members) {
   return (words_for(members) * sizeof(Sleepers) + line - 1) / line * line;

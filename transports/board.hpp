@@ -51,7 +51,7 @@ class Board {
   static Result<std::shared_ptr<std::byte>> map(const MappableSegment& segment, Rank members);
 
   /// The board as the member `own` sees it. The memory is the same for all members, held zeros at first, and has
-  /// bytes_for(members) bytes, the first of them on a boundary of 64. Others find `own_bell` on the board.
+  /// bytes_for(members) bytes, the first of them on a boundary of 64. The other members find `own_bell` on the board.
   Board(std::shared_ptr<std::byte> memory, Rank members, Rank own, const Doorbell::Address& own_bell = {});
 
   Rank members() const { return members_; }
@@ -81,9 +81,9 @@ class Board {
     }
     return {};
   }
-  /// Where a member that has asked to be woken is rung at.
+  /// The doorbell that wakes this member. It may be read once the member has asked to be woken.
   const Doorbell::Address& bell_of(Rank member) const { return line_of(member).bell; }
-  /// This member does not look at the board any more, so that nobody need wake it.
+  /// This member does not look at the board any more, so that it need not be woken.
   void leave() { line_of(own_).has_left.store(true); }
   bool has_left(Rank member) const { return line_of(member).has_left.load(); }
 

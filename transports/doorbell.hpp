@@ -6,26 +6,27 @@
 
 namespace lacuna {
 
-/// Wakes a process of the same host, or another rank of the same process, that sleeps on event_fd(). It is a socket
-/// with an abstract name, so that it needs no file, no connection, and no memory that a process takes along when it
-/// leaves. Thread rule: any thread.
+/// Wakes a rank that sleeps on event_fd(). The other ranks of its host and of its own process can ring it. It is a
+/// datagram socket with an abstract name. So it needs no file, no connection, and no memory of the process that rings.
+/// Thread rule: any thread.
 class Doorbell {
  public:
-  /// Where others ring: a random number. Processes of another network namespace do not find it.
+  /// Names a doorbell: a random number. A process of another network namespace finds no doorbell by it.
   struct Address {
     std::uint64_t high = 0, low = 0;  ///< both 0: there is no doorbell
 
     friend bool operator==(const Address&, const Address&) = default;
   };
 
-  /// Where the system allows no such socket, nobody can ring here.
+  /// If the system allows no such socket, the address is zeros, and nobody can ring this doorbell.
   Doorbell();
 
   const Address& address() const { return address_; }
-  /// Is readable after somebody has rung, until silence(). Negative: nobody can ring here.
+  /// Is readable after somebody has rung, until silence(). Negative: nobody can ring this doorbell.
   int event_fd() const { return socket_.get(); }
   void silence();
-  /// Rings at another doorbell, and does not wait. Returns false if nobody has one there, or this process has none.
+  /// Rings another doorbell without waiting. Returns false if there is none of this address, or if this one has no
+  /// socket to ring from.
   bool ring(const Address& other) const;
 
  private:

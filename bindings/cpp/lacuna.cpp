@@ -2,50 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "runtime/job/door.hpp"
 #include "runtime/job/entry.hpp"
 #include "runtime/job/join.hpp"
 #include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
-#include "runtime/values/count_of.hpp"
 
 namespace lacuna {
 namespace {
-
-/// A call in place has one buffer. This makes the smaller of its two sides the block `rank` of that buffer.
-void place_in_one_buffer(TypedCall& typed, Rank rank, Rank size) {
-  Call& call = typed.call;
-  const CollectiveTraits& traits = traits_of(call.collective);
-  if (traits.input == traits.output) return;
-  const bool blocks_come_in = traits.input == Holds::Blocks;
-  const Blocks& blocks = blocks_come_in ? call.input_blocks : call.output_blocks;
-  const auto own = static_cast<std::size_t>(rank);
-  if (has_tables(call.collective) && own >= blocks.counts.size()) return;  // the communicator refuses such a table
-  std::size_t& smaller = blocks_come_in ? typed.output : typed.input;
-  smaller = has_tables(call.collective) ? blocks.counts[own] : smaller / static_cast<std::size_t>(size);
-  call.count = smaller;
-  const InPlace offsets = in_place_offsets(call, rank);
-  call.input = static_cast<const std::byte*>(call.input) + offsets.input * size_of(call.dtype);
-  call.output = static_cast<std::byte*>(call.output) + offsets.output * size_of(call.dtype);
-}
-
-/// Returns Ok if both buffers of a call lie in one memory.
-Status check_alike(const Memory& input, const Memory& output) {
-  if (input.kind != output.kind) {
-    return {Code::InvalidArgument, fmt::format("the input lies in {} memory, the output in {} memory; they must lie in "
-                                               "one kind",
-                                               to_string(input.kind), to_string(output.kind))};
-  }
-  if (are_alike(input, output)) return {};
-  return {Code::InvalidArgument,
-          fmt::format("the input lies on device {}, ready after stream {}; the output on device {}, ready after stream "
-                      "{}; both must be the same",
-                      input.device, input.stream, output.device, output.stream)};
-}
 
 /// What a job must know of the algorithms.
 constexpr Registry registry = {.select = select_algorithm, .method = method_options};
@@ -109,68 +74,6 @@ Status aggregate(const WorldOptions& options) {
 }
 
 void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(callback, user); }
-
-Request::~Request() {
-  if (!run_ || !group_->job->home.is_here()) return;
-  static_cast<void>(wait());
-  group_->communicator.release(*run_);
-}
-
-Status Request::check() const { return run_ ? group_->job->home.check() : Status(); }
-
-bool Request::test() { return !run_ || !check() || group_->communicator.test(*run_); }
-
-Status Request::wait() {
-  Status may = check();
-  return run_ && may ? group_->communicator.wait(*run_, std::nullopt) : may;
-}
-
-Status Request::wait(std::chrono::milliseconds timeout) {
-  Status may = check();
-  return run_ && may ? group_->communicator.wait(*run_, timeout) : may;
-}
-
-Status Request::hold_stream(void* stream) {
-  Status may = check();
-  return run_ && may ? group_->job->executor->hold(*run_, stream) : may;
-}
-
-bool Request::reclaimed() { return !run_ || !check() || group_->communicator.reclaimed(*run_); }
-
-std::size_t ReceiveRequest::received_bytes() const {
-  return run_ && check() ? group_->communicator.received(*run_) : 0;
-}
-
-Rank ReceiveRequest::source() const { return run_ && check() ? group_->communicator.source(*run_) : any_rank; }
-
-Report CallRequest::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
-
-std::string_view CallRequest::algorithm() const {
-  if (!run_ || run_->kind != runtime::RunKind::Collective || !check()) return {};
-  const runtime::CollectiveRun& run = runtime::as_collective(*run_);
-  return run.method ? run.method->find(*run.algorithm)->name : run.algorithm->name;
-}
-
-Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
-  if (!run_ || run_->kind != runtime::RunKind::Collective) {
-    return Status(Code::InvalidArgument, "only the request of a collective has gaps");
-  }
-  if (Status may = check(); !may) return may;
-  const runtime::CollectiveRun& run = runtime::as_collective(*run_);
-  if (run.parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no gaps yet");
-  const Hosts& hosts = *run.hosts;
-  if (at < 0 || at >= hosts.size()) {
-    return Status(Code::InvalidArgument, fmt::format("rank is {}, must be 0 .. {}", at, hosts.size() - 1));
-  }
-  if (!run.method) return std::vector<Gap>();
-  return Gaps(run, hosts).of(at);
-}
-
-Status PreparedCall::start() {
-  if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
-  Status may = check();
-  return may ? group_->communicator.start(*run_) : may;
-}
 
 Result<UniqueId> make_unique_id(const std::string& address) {
   const auto config = runtime::Config::from_environment();
@@ -336,33 +239,6 @@ Result<PreparedExchange> Communicator::prepare(const Exchange& exchange) {
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   if (Status may = check(); !may) return may;
   return group_->communicator.probe(from, tag);
-}
-
-/// Fills in the count and the memory of the call. An error says why its buffers do not fit together.
-Status Communicator::complete(TypedCall& typed) const {
-  Call& call = typed.call;
-  const CollectiveTraits& traits = traits_of(call.collective);
-  const bool reads = reads_input(call.collective, rank(), call.root);
-  const bool writes = writes_output(call.collective, rank(), call.root);
-  const auto ranks = static_cast<std::size_t>(size());
-  if (typed.in_place && reads && writes) place_in_one_buffer(typed, rank(), size());
-  call.count = traits.lengths == Lengths::Equal ? (writes ? typed.output : typed.input) / ranks : 0;
-  if (reads && traits.input == Holds::Data) call.count = typed.input;
-  if (writes && traits.output == Holds::Data) call.count = typed.output;
-  const auto check = [&](const char* name, Holds holds, std::size_t given, std::size_t needed) -> Status {
-    const bool tables = holds == Holds::Blocks && traits.lengths != Lengths::Equal;
-    if (tables ? given >= needed : given == needed) return {};
-    return {Code::InvalidArgument, fmt::format("{}: the {} has {}, must have {}{}", traits.name, name,
-                                               count_of(given, "element"), needed, tables ? " or more" : "")};
-  };
-  if (reads && writes) {
-    if (Status alike = check_alike(call.memory, typed.output_memory); !alike) return alike;
-  } else if (writes) {
-    call.memory = typed.output_memory;
-  }
-  Status fits = reads ? check("input", traits.input, typed.input, input_length(call, size())) : Status();
-  if (fits && writes) fits = check("output", traits.output, typed.output, output_length(call, size()));
-  return fits;
 }
 
 Counters Communicator::counters() const {

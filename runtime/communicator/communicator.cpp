@@ -78,7 +78,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   return run;
 }
 
-/// Starts a kept run. Returns null if none is like the call.
+/// Starts a kept run of a call that is like this one. Returns null if there is none.
 Result<Run*> Communicator::start_kept(const Call& call, Executor::Lock& lock) {
   if (executor_.has_device()) return nullptr;
   CollectiveRun* const run = kept().find(call);

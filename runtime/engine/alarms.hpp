@@ -34,7 +34,7 @@ class Alarms {
   /// Includes another descriptor in event_fd(). A negative one changes nothing.
   void watch(int fd);
   void forget(int fd);
-  /// Other ranks of this host ring here. Whoever sleeps then wakes.
+  /// The doorbell of this rank. Who sleeps inside, or on event_fd(), wakes when another rank rings it.
   const Doorbell& doorbell() const { return doorbell_; }
 
   /// A run has ended whose caller wants this token.

@@ -24,7 +24,7 @@ bool may_be_kept(const CollectiveRun& run) { return run.laid_out && run.status &
 
 }  // namespace
 
-/// May the call be made by meet()? A trace shows the steps of parts, so that they are needed.
+/// May meet() make this call? With a trace it may not, because a trace shows the steps of active parts.
 bool Executor::may_meet(const CollectiveRun& run) const { return run.laid_out && run.only_step && !tracer_; }
 
 void Executor::prepare(Run& run) {

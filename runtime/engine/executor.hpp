@@ -81,7 +81,7 @@ class Executor : public Watched, private Receiver {
   /// Returns a descriptor. After arm() has returned true, it is readable when progress() has something to do; with a
   /// progress thread, when a call has ended. It is always readable while a token waits.
   int event_fd() const { return alarms_.event_fd(); }
-  /// Where other ranks of this host ring to wake this one.
+  /// The address of the doorbell by which other ranks of this host wake this one.
   const Doorbell::Address& doorbell() const { return alarms_.doorbell().address(); }
   /// Must be called before a sleep on event_fd(). If it returns false, progress() must be called first.
   bool arm();

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(Board::row_bytes == board_row_bytes);
 
-constexpr int most_looks = 16;  // at the rows of a call before it gets an active part
+constexpr int most_looks = 16;  // at the rows of the others, before a call gets an active part
 
 /// The same elements, where they lie in other memory.
 Extent moved(Extent extent, std::byte* data, MemoryKind memory) {
@@ -115,7 +115,8 @@ bool Executor::advance_boards() {
   return moved;
 }
 
-/// Leaves plan and part of a run as they are. If all of it is one step on the board, it leaves that for meet() too.
+/// The next start of this run takes its plan and its part as they are. If its only step is on the board, this notes for
+/// meet() what the step does.
 void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part) {
   run.laid_out = true;
   const auto& steps = part.graph->steps();
@@ -123,9 +124,9 @@ void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part
   run.only_step = meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
 }
 
-/// Makes a call of one step on the board if the rows of all members come soon, and ends it. Most calls that all ranks
-/// make at the same time need no more: that costs less than to make an active part. If the rows do not come, this
-/// returns false. The own row may be written then, which the step finds when it starts.
+/// Makes a call whose only step is on the board, without an active part, if the rows of all members come soon. Then it
+/// ends the call and returns true. If they do not come, it returns false, and the caller makes the part. The own row
+/// may be written by then. The step of the part finds that when it starts, and does not write it again.
 bool Executor::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;

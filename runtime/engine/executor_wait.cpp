@@ -34,7 +34,7 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
   return false;
 }
 
-/// Need nobody wait?
+/// Has already happened what a thread is about to wait for?
 bool Executor::is_over(const std::function<bool()>& done) {
   bool over = false;
   {

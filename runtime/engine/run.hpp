@@ -56,8 +56,9 @@ struct Run {
   bool abandoned = false;  ///< nobody holds a request for it any more
   bool expiry_reported = false;
 
-  /// Has it ended, so that nothing used its buffers any more? Then its status is final. Any thread may ask without the
-  /// executor's lock, and read the status after a true. After a false only a look under the lock tells more.
+  /// Returns true if the run has ended and nothing used its buffers any more when it did. Then its status is final. Any
+  /// thread may call this without the executor's lock, and may read the status if it returns true. If it returns false,
+  /// the run may have ended nevertheless: the members that the lock guards say so.
   bool is_settled() { return std::atomic_ref(settled).load(std::memory_order_acquire); }
   void settle(bool now) { std::atomic_ref(settled).store(now, std::memory_order_release); }
 

@@ -55,7 +55,7 @@ contains
     call lacuna_alloc(g, [5]); call check(size(g) == 5, 'int64'); call lacuna_free(g)
   end subroutine
 
-  !> Long enough for messages that are read where they lie, beside an ordinary array.
+  !> The input is mappable, and the output is ordinary. Where ranks can map memory, they read the messages in place.
   subroutine long_call()
     integer, parameter :: count = 2**20
     real(real32), pointer :: x(:) => null()

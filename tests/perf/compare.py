@@ -33,7 +33,8 @@ MEMORY, TCP, LINKS = "shared memory", "loopback TCP", "links between emulated ho
 OPEN_MPI_FLAGS = {
     MEMORY: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
     TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"],
-    LINKS: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1"],
+    LINKS: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0", "--mca",
+            "mpi_yield_when_idle", "1"],  # the hosts share the processors of this machine
 }
 BEST = "Open MPI, best algorithm"
 # What Open MPI can be asked for: recursive doubling, ring, segmented ring, Rabenseifner's algorithm.

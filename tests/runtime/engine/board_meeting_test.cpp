@@ -36,7 +36,7 @@ void make_once(Ranks& ranks, const std::vector<Call>& calls) {
   }
 }
 
-/// Two ranks that have made a call of two elements.
+/// Two ranks. Each has made one call of two elements, so that it keeps the run.
 class BoardMeeting : public testing::Test {
  protected:
   void SetUp() override { make_once(ranks, calls()); }
@@ -109,8 +109,8 @@ TEST_F(BoardMeeting, WakesARankThatWaitsForRoom) {
   EXPECT_EQ(::poll(&sleeper, 1, 1000), 1);
 }
 
-/// Ranks make the same calls in the same order, each at its own pace: short ones and long ones, on the board and with
-/// messages, again and for the first time.
+/// Ranks make the same calls in the same order, each at its own pace. Some calls are short and some are long. Some go
+/// over the board and some by messages. Each kind of call is made many times.
 class DifferentPaces {
  public:
   DifferentPaces(Rank size, std::uint32_t seed, const RanksOptions& options)
