@@ -52,6 +52,12 @@ def output_of(command, environment=None):
     return done.stdout if done.returncode == 0 else None
 
 
+def launcher(lacuna, ranks):
+    """Binds the ranks if each can have a processor of its own, as mpirun.openmpi does."""
+    binding = ["--bind"] if ranks <= len(os.sched_getaffinity(0)) else []
+    return [lacuna, "launch", *binding, "-n", str(ranks), "--"]
+
+
 class Bench:
     """Runs one program for all sizes, and returns microseconds per operation by size: out of place, and in place."""
 
@@ -66,7 +72,7 @@ class Bench:
 
     def run_lacuna(self, ranks, network, memory):
         lacuna = self.program("lacuna")
-        launch = [*self.mpirun, "-n", str(ranks)] if network == LINKS else [lacuna, "launch", "-n", str(ranks), "--"]
+        launch = [*self.mpirun, "-n", str(ranks)] if network == LINKS else launcher(lacuna, ranks)
         result = {}
         for size in self.sizes:
             with tempfile.TemporaryDirectory() as folder:

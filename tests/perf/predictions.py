@@ -13,6 +13,8 @@ import os
 import subprocess
 import tempfile
 
+from compare import launcher
+
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = [8, 64, KIB, 4 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB]
 NEAR = 1.25  # a prediction is near if neither time is more than this times the other
@@ -35,7 +37,7 @@ class Predictions:
         self.tuned = os.path.join(folder, "tuned.json")
 
     def tune(self, ranks):
-        run(self.lacuna, "launch", "-n", str(ranks), "--", self.lacuna, "tune", "-o", self.tuned)
+        run(*launcher(self.lacuna, ranks), self.lacuna, "tune", "-o", self.tuned)
 
     def predicted(self, ranks, size):
         """Seconds by algorithm, and the one that is chosen."""
@@ -46,8 +48,8 @@ class Predictions:
 
     def measured(self, ranks, size, algorithm):
         path = os.path.join(self.folder, "perf.json")
-        run(self.lacuna, "launch", "-n", str(ranks), "--", self.lacuna, "perf", "allreduce", "-b", str(size), "-e",
-            str(size), "-c", "0", "--algorithm", algorithm, "-J", path, *self.loop)
+        run(*launcher(self.lacuna, ranks), self.lacuna, "perf", "allreduce", "-b", str(size), "-e", str(size), "-c",
+            "0", "--algorithm", algorithm, "-J", path, *self.loop)
         with open(path, encoding="utf-8") as file:
             return json.load(file)["results"][0]["out_of_place"]["time_us"] / 1e6
 

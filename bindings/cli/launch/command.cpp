@@ -21,6 +21,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exi
            std::map<std::string, std::optional<Progress>>{{std::string(to_string(Progress::Caller)), Progress::Caller},
                                                           {std::string(to_string(Progress::Thread)), Progress::Thread}},
            "who moves messages (LACUNA_PROGRESS)");
+  command->add_flag("--bind", options->bind, "give each rank processors of its own, and so keep ranks apart");
   command->add_flag("--raw", *raw, "do not put the rank before each line");
   command->callback([=, &program, &exit_code] {
     options->prefix = !*raw;

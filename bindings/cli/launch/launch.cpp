@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "bindings/cli/launch/binding.hpp"
 #include "bindings/cli/launch/child.hpp"
 #include "bindings/cli/launch/deaths.hpp"
 #include "bindings/cli/launch/input.hpp"
@@ -135,7 +136,9 @@ bool was_struck(int exit_code) { return exit_code > 128 && exit_code <= 128 + SI
 /// Watches over the ranks from their start to the end of the last one.
 class Session {
  public:
-  explicit Session(const LaunchOptions& options) : options_(options) {}
+  /// Each rank is bound to its share of the processors, or none is.
+  Session(const LaunchOptions& options, std::vector<Processors> shares)
+      : options_(options), shares_(std::move(shares)) {}
 
   /// Returns 0, or the exit code if a rank could not be started. The other ranks are killed then.
   int start(const Program& ranks, const Program& aggregators);
@@ -146,6 +149,7 @@ class Session {
   std::string name_of(Rank rank) const;
   std::string names_of(const std::vector<Rank>& ranks) const;
   int start(const Program& program, Rank first, int count);
+  std::optional<Child> start_one(const Program& program, Rank rank, int& error);
   void sleep();
   void look_for_failures();
   void dismiss_aggregators();
@@ -156,6 +160,7 @@ class Session {
   void drain();
 
   const LaunchOptions& options_;
+  const std::vector<Processors> shares_;  // by rank; empty: nobody is bound
   Signals signals_;
   Input input_;
   Deaths deaths_;
@@ -180,7 +185,7 @@ int Session::start(const Program& ranks, const Program& aggregators) {
 int Session::start(const Program& program, Rank first, int count) {
   for (Rank rank = first; rank < first + count; ++rank) {
     int error = 0;
-    std::optional<Child> child = Child::start(program, rank, input_.of_rank(rank), error);
+    std::optional<Child> child = start_one(program, rank, error);
     if (!child) {
       say(fmt::format("cannot execute '{}': {}", program.command.front(), ::strerror(error)));
       return error == ENOENT ? 127 : 126;
@@ -189,6 +194,18 @@ int Session::start(const Program& program, Rank first, int count) {
     children_.push_back(*std::move(child));
   }
   return 0;
+}
+
+std::optional<Child> Session::start_one(const Program& program, Rank rank, int& error) {
+  const int input = input_.of_rank(rank);
+  if (shares_.empty() || is_aggregator(rank)) return Child::start(program, rank, input, error);
+  const Processors& share = shares_[static_cast<std::size_t>(rank)];
+  const BoundTo bound(share);
+  if (!bound.is_bound()) {
+    say(fmt::format("{} can't be bound to {} {}", name_of(rank), share.size() == 1 ? "processor" : "processors",
+                    fmt::join(share, ", ")));
+  }
+  return Child::start(program, rank, input, error);
 }
 
 int Session::run() {
@@ -332,6 +349,16 @@ int launch(const LaunchOptions& options) {
                     count_of(options.command.size(), "word")));
     return 2;
   }
+  std::vector<Processors> shares;
+  if (options.bind) {
+    const Processors processors = processors_of_thread();
+    shares = shares_of(cores_of(processors, "/sys/devices/system/cpu"), options.ranks);
+    if (shares.empty()) {
+      say(fmt::format("--bind needs a processor for each of the {}, and this process may use {}",
+                      count_of(options.ranks, "rank"), count_of(processors.size(), "processor")));
+      return 2;
+    }
+  }
   open_standard_input();
   const Port port = reserve_port();
   const std::string key = random_key();
@@ -351,7 +378,7 @@ int launch(const LaunchOptions& options) {
   aggregators.command = options.aggregator;
   aggregators.what = "aggregator ";
   aggregators.first = options.ranks;
-  Session session(options);
+  Session session(options, std::move(shares));
   if (const int failed = session.start(program, aggregators); failed != 0) return failed;
   const int result = session.run();
   merge_traces_since(begin);

@@ -15,6 +15,7 @@ struct LaunchOptions {
   int aggregators = 0;
   std::vector<std::string> aggregator{};  ///< the program of the aggregators (`lacuna aggregate`), and its arguments
   std::optional<Progress> progress{};     ///< sets LACUNA_PROGRESS for all
+  bool bind = false;                      ///< gives each rank processors of its own
   bool prefix = true;  ///< puts "[rank] " before every line; without it ranks write to the launcher's output directly
   std::chrono::milliseconds patience{2000};  ///< how long the others may take to end after the first failure
   std::chrono::milliseconds grace{5000};     ///< how long a rank may take to end after SIGTERM, before SIGKILL
@@ -34,6 +35,9 @@ struct LaunchOptions {
 /// Otherwise it is the rank that ended first, once the others have ended too or `patience` is over. Then the others are
 /// ended. SIGINT, SIGTERM and SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup. The ranks
 /// have `closing` to end. A second signal ends them with SIGKILL. If this process dies, its ranks are killed.
+///
+/// With `bind`, the processors that this process may use are shared out to the ranks (shares_of). There must be one for
+/// each rank. Aggregators may run on all of them.
 ///
 /// Ranks that are killed while they start leave nothing in /dev/shm. UCX makes its segments in a folder there that
 /// belongs to the job (UCX_POSIX_DIR, unless that is set) and is removed at the end.

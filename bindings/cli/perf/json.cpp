@@ -29,6 +29,7 @@ Json json_of(const PerfOptions& options, const PerfFigures& measured) {
   Json json = {{"time_us", measured.microseconds},
                {"iterations", measured.iterations},
                {"spread", measured.spread},
+               {"shares_processor", measured.shares_processor},
                {"algbw_gb_per_s", measured.algorithm_bandwidth},
                {"busbw_gb_per_s", measured.bus_bandwidth},
                {"payload_bytes", measured.payload_bytes}};

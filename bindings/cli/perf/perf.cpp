@@ -14,6 +14,7 @@
 #include "bindings/cli/perf/copies.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cli/perf/method.hpp"
+#include "bindings/cli/perf/placement.hpp"
 #include "bindings/cli/perf/timing.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "bindings/cpp/lacuna.hpp"
@@ -48,6 +49,9 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   Copies copies(bench);
   const auto timing = options.iterations ? time_iterations(bench, *options.iterations) : time_until_stable(bench);
   if (!timing) return timing.status();
+  const auto shares = ranks_share_processors(bench.communicator);
+  if (!shares) return shares.status();
+  figures.shares_processor = *shares;
   figures.iterations = timing->iterations;
   figures.spread = timing->spread;
   figures.payload_bytes = timing->payload / options.operations;

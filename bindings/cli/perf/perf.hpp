@@ -50,6 +50,7 @@ struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
   int iterations = 0;              ///< how many were timed
   double spread = 0;               ///< of the times of batches (Timing::spread); 0: -n was given
+  bool shares_processor = false;   ///< at the end, two ranks were on one processor (ranks_share_processors)
   double algorithm_bandwidth = 0;  ///< size divided by time, GB/s
   /// GB/s by nccl-tests' definition; of a call that the method serves, payload_bytes divided by time.
   double bus_bandwidth = 0;

@@ -9,6 +9,7 @@
 #include "bindings/cli/shared/join.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/method/method.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -161,12 +162,15 @@ std::string perf_footer(const std::vector<PerfRow>& rows) {
   };
   std::vector<std::pair<std::string, Sum>> sums;  // one for each algorithm, in the order of the rows
   std::size_t wrong = 0;
+  int measured = 0, shared = 0;
   for (const PerfRow& row : rows) {
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& one) { return one.first == row.algorithm; });
     if (sum == sums.end()) sum = sums.insert(sum, {row.algorithm, {}});
     for (const PerfFigures* figures : {&row.out_of_place, &row.in_place}) {
       sum->second.bandwidth += figures->bus_bandwidth;
       sum->second.measured += figures->microseconds > 0;
+      measured += figures->microseconds > 0;
+      shared += figures->shares_processor;
       wrong += figures->wrong.value_or(0);
     }
   }
@@ -174,6 +178,11 @@ std::string perf_footer(const std::vector<PerfRow>& rows) {
   for (const auto& [algorithm, sum] : sums) {
     text += fmt::format("# Avg bus bandwidth    : {:.4f}{}\n", sum.bandwidth / std::max(sum.measured, 1),
                         sums.size() > 1 ? " of " + algorithm : "");
+  }
+  if (shared > 0) {
+    text += fmt::format(
+        "# In {} of {} ranks shared a processor, which takes time. `lacuna launch --bind` keeps them apart.\n", shared,
+        count_of(measured, "measurement"));
   }
   return text;
 }

@@ -17,6 +17,7 @@
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
+#include "bindings/cli/launch/binding.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/values/processors.hpp"
@@ -206,6 +207,16 @@ TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
   const Outcome unknown = lacuna({"perf", "allreduce", "-e", "8"}, {{"LACUNA_ALGORITHMS", "allreduce=double"}});
   EXPECT_NE(unknown.exit_code, 0);
   EXPECT_EQ(count(unknown.output, "LACUNA_ALGORITHMS: no allreduce algorithm is called 'double'"), 1u);
+}
+
+TEST(Command, PerfSaysWhenRanksShareAProcessorThatNeedNot) {
+  const BoundTo bound({processors_of_thread().front()});
+  const Outcome measured =
+      lacuna({"launch", "-n", "2", "--", LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "8", "-n", "3"});
+  EXPECT_EQ(measured.exit_code, 0) << measured.output;
+  const bool could_be_apart = usable_processors() >= 2;
+  EXPECT_EQ(count(measured.output, "In 2 of 2 measurements ranks shared a processor"), could_be_apart ? 1u : 0u)
+      << measured.output;
 }
 
 /// Writes a result of `lacuna perf -J` with one row of these times.

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "bindings/cli/launch/binding.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/output_file.hpp"
 #include "tests/support/process.hpp"
@@ -181,6 +182,35 @@ TEST(Launch, AnAggregatorIsNamedIfASignalKillsItAfterTheRanksHaveEnded) {
   EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
   expect_contains(launcher.err().text(), "lacuna launch: aggregator 0 (process ");
   expect_contains(launcher.err().text(), "was killed by signal 9");
+}
+
+/// Runs one rank for each processor, and one aggregator. Each says where it may run.
+LaunchOptions bound_ranks(std::size_t ranks) {
+  const std::string says = "grep Cpus_allowed_list /proc/self/status";
+  LaunchOptions options = with_aggregators(static_cast<int>(ranks), says, 1, says);
+  options.bind = true;
+  options.prefix = false;
+  return options;
+}
+
+TEST(Launch, BoundRanksHaveProcessorsOfTheirOwnAndAggregatorsHaveAll) {
+  const Processors all = processors_of_thread();
+  Launcher launcher(bound_ranks(all.size()));
+  EXPECT_EQ(launcher.wait(), 0) << launcher.err().text();
+  std::vector<std::string> lines = launcher.lines();
+  ASSERT_EQ(lines.size(), all.size() + 1);
+  for (int processor : all) {
+    const std::string line = "Cpus_allowed_list:\t" + std::to_string(processor);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), line), all.size() == 1 ? 2 : 1) << line;
+  }
+}
+
+TEST(Launch, BindingMoreRanksThanProcessorsIsOneClearError) {
+  const std::size_t processors = processors_of_thread().size();
+  Launcher launcher(bound_ranks(processors + 1));
+  EXPECT_EQ(launcher.wait(), 2);
+  expect_contains(launcher.err().text(), "--bind needs a processor for each of the " + std::to_string(processors + 1) +
+                                             " ranks, and this process may use " + std::to_string(processors));
 }
 
 TEST(Launch, AllRanksGetOneLoopbackStoreAndOneKeyOf32Bytes) {

@@ -36,6 +36,15 @@ TEST(PerfReport, AverageLeavesOutWhatWasNotMeasured) {
   EXPECT_EQ(perf_footer({message}), "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 5.0000\n");
 }
 
+TEST(PerfReport, RanksThatSharedAProcessorAreSaid) {
+  PerfRow row = row_of("ring", 1, 2);
+  row.in_place.shares_processor = true;
+  EXPECT_EQ(perf_footer({row, row_of("ring", 3, 4)}),
+            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5000\n"
+            "# In 1 of 4 measurements ranks shared a processor, which takes time. `lacuna launch --bind` keeps them "
+            "apart.\n");
+}
+
 TEST(PerfReport, LongTimesHaveTheirOwnUnits) {
   const auto line = [](double microseconds) {
     PerfRow row = row_of("ring", 0, 0);
