@@ -7,11 +7,12 @@ namespace {
 void build(GraphBuilder& g) {
   const Line ring = whole_ring(g);
   const Rank n = ring.size(), me = ring.own;
-  for (Rank d = 1; d < n; ++d) g.send(g.input(ring.wrap(me + d)), ring.at(me + d));
+  for (Rank d = 1; d < n; ++d) g.send(g.mappable(g.input(ring.wrap(me + d))), ring.at(me + d));
   if (n == 1) g.copy(g.output(me), g.input(me));
   for (Rank d = 1; d < n; ++d) g.receive_reduce(g.output(me), d == 1 ? g.input(me) : g.output(me), ring.at(me - d));
   g.finish(g.output(me), n);
-  for (Rank d = 1; d < n; ++d) g.send(g.output(me), ring.at(me + d));
+  const Region sum = n > 1 ? g.mappable(g.output(me)) : g.output(me);
+  for (Rank d = 1; d < n; ++d) g.send(sum, ring.at(me + d));
   for (Rank d = 1; d < n; ++d) g.receive(g.output(ring.wrap(me - d)), ring.at(me - d));
 }
 
@@ -27,6 +28,7 @@ const Algorithm allreduce_direct = {
     .name = "direct",
     .summary = "2 rounds of P-1 messages, 2(P-1)/P of the data per rank; inside a host",
     .symmetric = true,
+    .maps_copies = true,
     .build = build,
 };
 

@@ -32,8 +32,12 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
 }
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, bool in_place) {
-  const auto graphs = graphs_of(algorithm, hosts, {.structure = {.in_place = in_place}});
-  return graphs ? lacuna::verify(graphs->all()) : graphs.status();
+  for (bool maps_copies : {false, true}) {
+    if (maps_copies && !algorithm.maps_copies) break;
+    const auto graphs = graphs_of(algorithm, hosts, {.structure = {.in_place = in_place, .maps_copies = maps_copies}});
+    if (Status fits = graphs ? lacuna::verify(graphs->all()) : graphs.status(); !fits) return fits;
+  }
+  return {};
 }
 
 }  // namespace

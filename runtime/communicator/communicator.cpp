@@ -23,10 +23,21 @@ Hosts of_ranks(const Hosts& hosts, Rank ranks) {
   return ranks == hosts.size() ? hosts : hosts.of(all);
 }
 
-/// Can other processes of the host map all of the output?
-bool is_mappable(const Call& call, Rank size) {
-  const auto* const begin = static_cast<const std::byte*>(call.output);
-  return begin && MappableHeap::of_process().find({begin, output_length(call, size) * size_of(call.dtype)});
+/// Can other processes of the host map all of these elements?
+bool is_mappable(const void* begin, std::size_t count, Dtype dtype) {
+  const std::span bytes(static_cast<const std::byte*>(begin), count * size_of(dtype));
+  return begin && MappableHeap::of_process().find(bytes);
+}
+
+bool has_mappable_output(const Call& call, Rank size) {
+  return is_mappable(call.output, output_length(call, size), call.dtype);
+}
+
+/// Do others of the host have to read copies of the caller's data, if they are to read anything in place?
+bool needs_copies(const Call& call, const Hosts& hosts) {
+  return call.memory.kind == MemoryKind::Host && hosts.count() == 1 && hosts.size() > 1 &&
+         !(has_mappable_output(call, hosts.size()) &&
+           is_mappable(call.input, input_length(call, hosts.size()), call.dtype));
 }
 
 }  // namespace
@@ -240,7 +251,10 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   const std::size_t bytes = bytes_of_buffers(run);
   run.past_caches = bytes >= configured.cache_bytes;
   run.mappable = !run.method && bytes > configured.chunk_bytes && configured.chunk_bytes >= configured.mapped_bytes &&
-                 is_mappable(run.call, size());
+                 has_mappable_output(run.call, size());
+  const std::size_t piece_bytes = run.call.count * size_of(run.call.dtype) / static_cast<std::size_t>(size());
+  run.wants_copies =
+      algorithm.maps_copies && piece_bytes >= configured.mapped_bytes && needs_copies(run.call, hosts());
 }
 
 std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {

@@ -210,7 +210,9 @@ class Communicator : public Client {
   PlanRequest plan_request(const CollectiveRun& run) const;
   GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;
   GraphShape graph_shape(const CollectiveRun& run, const PartPlan& part, const Order& order) const {
-    return graph_shape(program_of(run, part), structure_of_call(part.structure, run.in_place), order);
+    const Algorithm& program = program_of(run, part);
+    const bool maps_copies = run.maps_copies && program.maps_copies;
+    return graph_shape(program, structure_of_call(part.structure, run.in_place, maps_copies), order);
   }
   CallTally& tally(const Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);

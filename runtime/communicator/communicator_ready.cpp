@@ -43,6 +43,7 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
 /// graph. Returns false if a graph, or an array of the state that a graph names, is yet to be made.
 bool Communicator::plan(CollectiveRun& run) {
   make_plan(plan_request(run), run.plan);
+  run.maps_copies = run.wants_copies && executor_.others_map_copies(group());
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.sampler = run.plan.draws ? sampler_of(run.call.options) : Sampler();
   if (run.ready.size() < run.parts) run.ready.resize(run.parts);

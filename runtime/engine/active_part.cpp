@@ -156,8 +156,9 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info, MemoryPools& memo
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
+    buffer.mappable = info.mappable && buffer.memory == MemoryKind::Host;
     buffer.taken = buffer.room * size_of(buffer.dtype);
-    if (buffer.taken > 0) buffer.data = memory.of(buffer.memory).take(buffer.taken);
+    if (buffer.taken > 0) buffer.data = memory.of(buffer.memory, buffer.mappable).take(buffer.taken);
   } else if (info.role == Role::Run) {
     const std::size_t bytes = buffer.length * size_of(buffer.dtype);
     buffer.data = collective_of(part).run_memory(info.name, bytes, memory.of(buffer.memory));
@@ -200,7 +201,8 @@ void lay_out(ActivePart& part, MemoryPools& memory) {
 }
 
 void give_back(PartBuffer& buffer, MemoryPools& memory) {
-  if (buffer.taken > 0) memory.of(buffer.memory).give_back(buffer.data, std::exchange(buffer.taken, 0));
+  if (buffer.taken == 0) return;
+  memory.of(buffer.memory, buffer.mappable).give_back(buffer.data, std::exchange(buffer.taken, 0));
 }
 
 void give_back_memory(ActivePart& part, MemoryPools& memory) {

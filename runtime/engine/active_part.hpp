@@ -42,6 +42,7 @@ struct PartBuffer {
   Dtype dtype = Dtype::U8;
   Reduction reduction = Reduction::Sum;
   MemoryKind memory = MemoryKind::Host;
+  bool mappable = false;  ///< other ranks of the host can map it
   std::size_t taken = 0;  ///< bytes of the pool of its memory that the part has taken for it
 };
 

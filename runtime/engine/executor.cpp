@@ -14,10 +14,10 @@ namespace lacuna::runtime {
 namespace {
 
 /// Is this part, which has ended, the same in the next start of its run? It is if it is the only one, uses no memory
-/// but the caller's, and nothing about it is drawn.
+/// but the caller's, and nothing about it is drawn. Whether others can map copies may change.
 bool may_stay_laid_out(const CollectiveRun& run, const ActivePart& part) {
   const bool only_callers_memory = part.graph->tables().buffers.size() == 2;
-  return run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory;
+  return run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory && !run.wants_copies;
 }
 
 bool may_be_kept(const CollectiveRun& run) { return run.laid_out && run.status && KeptCalls::may_keep(run.call); }
@@ -127,10 +127,29 @@ void Executor::lay_out_part(ActivePart& part) {
 
 std::uint32_t Executor::parts_in_flight(const CollectiveRun& run) const {
   const Plan& plan = run.plan;
+  if (plan.in_flight == 0 && run.maps_copies) return parts_with_copies(run);
   if (plan.in_flight == 0) return options_.parts_in_flight * (run.mappable ? more_mappable_parts : 1);
   if (plan.in_flight <= most_parts_in_flight) return plan.in_flight;
   throw std::length_error(fmt::format("the plan asks for {} parts in flight, at most {} are allowed", plan.in_flight,
                                       most_parts_in_flight));
+}
+
+/// So few parts that the copies of all of them stay in the caches until the others have read them.
+std::uint32_t Executor::parts_with_copies(const CollectiveRun& run) const {
+  const std::size_t bytes = run.plan.parts.front().data.count * size_of(run.call.dtype);
+  const auto fitting = static_cast<std::uint32_t>(bytes_of_copies / std::max<std::size_t>(bytes, 1));
+  return std::clamp<std::uint32_t>(fitting, 1, options_.parts_in_flight);
+}
+
+bool Executor::others_map_copies(const Group& group) {
+  if (!probe_) probe_ = memory_.of(MemoryKind::Host, true).take(1);
+  bool all = true;
+  for (Rank member = 0; member < group.size(); ++member) {
+    const Rank process = group.process_of(member);
+    if (process == rank_) continue;
+    all = transport_->is_mapped_by(static_cast<Peer>(process), {probe_, 1}) && all;
+  }
+  return all;
 }
 
 /// Can the next part of the plan begin? There must be one, and it must not wait for the parts before it.

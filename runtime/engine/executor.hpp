@@ -141,6 +141,9 @@ class Executor : public Watched, private Receiver {
   Landings& landings() { return landings_; }
   /// Returns an unused run for the caller to fill. It is the caller's until abandon().
   CollectiveRun& take_call() { return *calls_.take(); }
+  /// Can all other members of the group map memory that parts take to be mappable? The first time they are asked, they
+  /// begin to map it.
+  bool others_map_copies(const Group& group);
   /// Has a call been served whose data lie on a device?
   bool has_device() const { return device_.load(std::memory_order_acquire); }
   MessageRun& take_message() { return *messages_.take(); }
@@ -194,6 +197,7 @@ class Executor : public Watched, private Receiver {
 
   // Steps (executor.cpp)
   std::uint32_t parts_in_flight(const CollectiveRun& run) const;
+  std::uint32_t parts_with_copies(const CollectiveRun& run) const;
   bool has_next_part(const CollectiveRun& run) const;
   void make_first_parts(CollectiveRun& run);
   void begin_call(CollectiveRun& run);
@@ -388,6 +392,7 @@ class Executor : public Watched, private Receiver {
   ObjectPool<Work> works_;
   ObjectPool<Stage> stages_;
   MemoryPools memory_;
+  std::byte* probe_ = nullptr;        // a byte of mappable memory, to ask whether others map it; null: not asked yet
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
   const std::unique_ptr<Compute> compute_;  // of the host; ends before the memory that its works use

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/engine/pool.hpp"
+#include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/memory.hpp"
 
 namespace lacuna::runtime {
@@ -28,6 +29,8 @@ class MemoryPools {
     if (!pool) throw std::invalid_argument("the executor serves no memory of the kind " + std::string(to_string(kind)));
     return *pool;
   }
+  /// The memory of a kind, or the host's memory that other ranks of the host can map.
+  BlockPool& of(MemoryKind kind, bool mappable) { return mappable ? mappable_ : of(kind); }
   /// Serves memory of another kind from now on.
   void add(MemorySpace& space) { pools_[index_of(space.kind())].emplace(space); }
   /// The memory of the host into which messages come. If there is a device, it reaches that memory.
@@ -43,6 +46,7 @@ class MemoryPools {
   static std::size_t index_of(MemoryKind kind) { return static_cast<std::size_t>(kind); }
 
   std::array<std::optional<BlockPool>, memory_kinds> pools_;
+  BlockPool mappable_{MappableHeap::of_process()};
 };
 
 }  // namespace lacuna::runtime

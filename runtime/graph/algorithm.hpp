@@ -72,6 +72,7 @@ struct Algorithm {
   bool symmetric;              ///< its program uses positions only in sums, so that one graph serves all of them
   bool by_hosts = false;       ///< its program calls GraphBuilder::hosts()
   bool on_board = false;       ///< its program calls GraphBuilder::board_reduce(), so that a part fits into a row
+  bool maps_copies = false;    ///< its program calls GraphBuilder::mappable()
   /// Returns ok, or why the algorithm refuses these options, or this number of ranks on these hosts. Null: it accepts
   /// all. The checks that all algorithms share come first.
   Status (*supports)(const Call& call, const Hosts& hosts) = nullptr;

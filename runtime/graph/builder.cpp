@@ -94,6 +94,13 @@ Region GraphBuilder::room_for(Region like, BufferInfo info) {
   return like;
 }
 
+Region GraphBuilder::mappable(Region region) {
+  if (!shape_.structure.maps_copies) return region;
+  const Region there = room_for(region, {.mappable = true});
+  copy(there, region);
+  return there;
+}
+
 /// Refuses what is no region of the data.
 Region GraphBuilder::in_data(Region like) {
   if (!like.is_counted() && tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) return like;

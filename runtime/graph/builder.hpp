@@ -47,6 +47,10 @@ class GraphBuilder {
   Region scratch(int number, Region like);
   /// A buffer of its own with room for the data of `like`, for as many as there are. `info` says what its elements are.
   Region room_for(Region like, BufferInfo info = {});
+  /// Returns these data where the other ranks of the host can read them: in the same place, or, if they can't map the
+  /// caller's buffers, in a copy. A program sends them from there, best to several peers. Only algorithms that are
+  /// maps_copies may call it.
+  Region mappable(Region region);
   /// Adds a buffer to the graph's table, and returns all of it.
   Region buffer(const BufferInfo& info);
   /// Says that the caller's input, or its output, is not laid out as the part's data. It lies where the function finds

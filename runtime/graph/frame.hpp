@@ -19,9 +19,11 @@ struct Frame {
   void (*after)(GraphBuilder& g) = nullptr;  ///< null: no steps
 };
 
-/// The structure for a call. `in_place` says whether the call's two buffers are one memory.
-inline Structure structure_of_call(const Structure& structure, bool in_place) {
+/// The structure for a call. `in_place` says whether the call's two buffers are one memory, and `maps_copies` whether
+/// others are to read copies of them.
+inline Structure structure_of_call(const Structure& structure, bool in_place, bool maps_copies = false) {
   return {.in_place = in_place || (structure.frame && structure.frame->replaces_both),
+          .maps_copies = maps_copies,
           .frame = structure.frame,
           .parameters = structure.parameters};
 }

@@ -121,7 +121,7 @@ const PartCost& GraphCost::of(Rank position, std::size_t count) {
 
 GraphCost& CostCache::get(const Algorithm& algorithm, GraphShape shape) {
   shape.position = 0;
-  shape.structure.in_place = false;
+  shape.structure.in_place = shape.structure.maps_copies = false;
   shape.structure.frame = nullptr;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.algorithm == &algorithm && entry.shape == shape;

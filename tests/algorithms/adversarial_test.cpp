@@ -5,6 +5,7 @@
 #include "algorithms/registry/registry.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/delayed_compute.hpp"
+#include "tests/support/mapping_transport.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -28,6 +29,12 @@ class Drawn {
     options_.executor.slots = static_cast<std::uint32_t>(1 + pick(3));
     options_.executor.chunk_bytes = one_of({16, 128, 1 << 20});
     if (pick(3) == 0) options_.executor.compute = delayed_compute;
+    if (pick(3) == 0) {
+      options_.executor.mapped_bytes = 1 + pick(200);
+      options_.wrap = [](Rank, std::unique_ptr<Transport> transport) -> std::unique_ptr<Transport> {
+        return std::make_unique<MappingTransport>(std::move(transport));
+      };
+    }
     if (pick(3) == 0) options_.devices = pick(2) ? OnDevice::All : OnDevice::Odd;
     const std::size_t hosts = 1 + pick(3);
     for (Rank rank = 0; rank < size_; ++rank) options_.hosts.push_back(static_cast<Rank>(pick(hosts)));
