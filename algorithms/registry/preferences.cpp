@@ -14,7 +14,7 @@ namespace {
 using Where = Preference::Where;
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t long_piece = 16 << 10;  // bytes; the default of LACUNA_MAPPED
+constexpr std::size_t long_piece = 16 << 10, long_call = 64 << 10;  // bytes; pieces: the default of LACUNA_MAPPED
 
 // The limits were measured on 2 to 16 ranks over shared memory, with two processors and with 16, and on emulated hosts
 // with links of 1 Gbit/s (docs/performance.md).
@@ -25,9 +25,9 @@ constexpr std::array table = {
     Preference{&allreduce_recursive_doubling, 16 << 10, Where::Anywhere, "so little that the number of rounds counts"},
     Preference{&allreduce_two_level, any_size, Where::EvenHosts, "the least bytes and rounds between hosts"},
     Preference{&allreduce_halving_doubling, 256 << 10, Where::PairOnHost, "no copies for the other rank"},
-    Preference{&allreduce_halving_doubling, 64 << 10, Where::PowersOfTwo, "the ring's bytes in fewer rounds"},
     Preference{&allreduce_direct, any_size, Where::LongPieces, "the ring's bytes in two rounds"},
     Preference{&allreduce_halving_doubling, 1 << 20, Where::PowersOfTwo, "the ring's bytes in fewer rounds"},
+    Preference{&allreduce_direct, any_size, Where::CrowdedHost, "the ring's bytes in two rounds"},
 };
 
 bool fits(Where where, const Hosts& hosts, std::size_t bytes) {
@@ -43,7 +43,8 @@ bool fits(Where where, const Hosts& hosts, std::size_t bytes) {
     case Where::CrowdedHost:
       return hosts.count() == 1 && hosts.size() > 4 && hosts.is_crowded();
     case Where::LongPieces:
-      return hosts.count() == 1 && hosts.size() > 1 && bytes / static_cast<std::size_t>(hosts.size()) >= long_piece;
+      return hosts.count() == 1 && hosts.size() > 1 && bytes > long_call &&
+             bytes / static_cast<std::size_t>(hosts.size()) >= long_piece;
     case Where::PairOnHost:
       return hosts.count() == 1 && hosts.size() == 2;
   }
@@ -65,7 +66,7 @@ std::string_view text_of(Where where) {
     case Where::CrowdedHost:
       return " on more than 4 ranks of a host with fewer processors";
     case Where::LongPieces:
-      return " of 16 KiB or more for each rank on one host";
+      return " above 64 KiB, with 16 KiB or more for each rank of one host";
     case Where::PairOnHost:
       return " on 2 ranks of one host";
   }

@@ -19,7 +19,7 @@ struct Preference {
     EvenHosts,    ///< several hosts have the same number of ranks, more than one
     Board,        ///< all ranks share a board
     CrowdedHost,  ///< more than four ranks are on one host, which has fewer processors than ranks
-    LongPieces,   ///< all ranks are on one host, and each has a piece that others may read in place
+    LongPieces,   ///< all ranks are on one host, and have pieces that pay for being read in place
     PairOnHost,   ///< two ranks are on one host
   } where;
   std::string_view reason;

@@ -101,9 +101,28 @@ TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
   EXPECT_EQ(name(1 << 20, alone), "ring");
 }
 
+TEST(Registry, LongAllreducesOfOneHostReadDirectly) {
+  const auto name = [](std::size_t bytes, const Hosts& hosts) {
+    return (*select_algorithm(call_of(Collective::Allreduce, "", bytes / sizeof(float)), hosts))->name;
+  };
+  constexpr std::size_t kib = 1 << 10;
+  EXPECT_EQ(name(64 * kib, 3), "ring");
+  EXPECT_EQ(name(64 * kib + 4, 3), "direct");
+  EXPECT_EQ(name(64 * kib, 4), "halving_doubling");
+  EXPECT_EQ(name(64 * kib + 4, 4), "direct");
+  EXPECT_EQ(name(256 * kib - 4, 16), "halving_doubling") << "the pieces are short";
+  EXPECT_EQ(name(256 * kib, 16), "direct");
+  EXPECT_EQ(name(256 * kib, 2), "halving_doubling");
+  EXPECT_EQ(name(256 * kib + 4, 2), "direct");
+  EXPECT_EQ(name(64 << 20, 2), "direct");
+  EXPECT_EQ(name(64 << 20, Hosts(std::vector<Rank>{0, 1})), "ring");
+}
+
 TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
-  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
+  EXPECT_EQ(
+      (*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), Hosts(std::vector<Rank>{0, 1, 2, 3})))->name,
+      "ring");
 }
 
 TEST(Registry, ManyRanksThatShareProcessorsTakeAlgorithmsOfFewTurns) {
@@ -116,7 +135,7 @@ TEST(Registry, ManyRanksThatShareProcessorsTakeAlgorithmsOfFewTurns) {
   EXPECT_EQ(name((64 << 10) / sizeof(float) + 1, 8, 2), "halving_doubling");
   EXPECT_EQ(name((64 << 10) / sizeof(float) + 1, 7, 2), "direct");
   EXPECT_EQ(name(1 << 20, 8, 2), "direct");
-  EXPECT_EQ(name(1 << 20, 8, 8), "ring");
+  EXPECT_EQ(name(1 << 20, 8, 8), "direct");
   EXPECT_EQ(name(10, 5, 5), "recursive_doubling") << "each rank has a processor";
   EXPECT_EQ(name(10, 4, 2), "recursive_doubling") << "the star is not quicker for so few ranks";
   EXPECT_EQ(name(10, Hosts(std::vector<Rank>{0, 0, 0, 1, 1}), 1), "recursive_doubling") << "one rank is another host's";
@@ -124,7 +143,8 @@ TEST(Registry, ManyRanksThatShareProcessorsTakeAlgorithmsOfFewTurns) {
 
 TEST(Registry, ALimitOfSizeIsTheLargestOneThatFits) {
   const auto name = [](std::size_t bytes) {
-    return (*select_algorithm(call_of(Collective::Allreduce, "", bytes / sizeof(float)), 8))->name;
+    const Hosts hosts(std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7});
+    return (*select_algorithm(call_of(Collective::Allreduce, "", bytes / sizeof(float)), hosts))->name;
   };
   constexpr std::size_t few = 16 << 10, more = 1 << 20;
   EXPECT_EQ(name(few), "recursive_doubling");
