@@ -99,7 +99,6 @@ Board::Row Board::row(Rank member, std::uint64_t turn) const {
 
 void Board::pass(std::uint64_t turn) {
   line_of(own_).passed.store(turn);
-  __builtin_prefetch(&row_of(own_, written_ + 1), 1);  // others have read what it holds
 }
 
 void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }
