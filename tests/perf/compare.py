@@ -39,7 +39,7 @@ OPEN_MPI_FLAGS = {
 BEST = "Open MPI, best algorithm"
 # What Open MPI can be asked for: recursive doubling, ring, segmented ring, Rabenseifner's algorithm.
 OPEN_MPI_ALGORITHMS = ("3", "4", "5", "6")
-UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self", "LACUNA_BOARD": "off"}, LINKS: {}}
+UCX_TLS = {MEMORY: {}, TCP: {"UCX_TLS": "tcp,self", "LACUNA_BOARD": "off", "LACUNA_MAPPED": "1024G"}, LINKS: {}}
 
 
 def output_of(command, environment=None):
@@ -226,8 +226,8 @@ def describe_machine(lacuna):
           f"Open MPI {first_line(['mpirun.openmpi', '--version'], number)}, "
           f"MPICH {first_line(['mpichversion'], number)}, "
           f"Gloo {first_line(['dpkg-query', '-W', 'libgloo-dev'], '([0-9][.0-9~a-z-]*)')}.")
-    print("\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, over TCP with `UCX_TLS=tcp,self` and "
-          "`LACUNA_BOARD=off`; "
+    print("\nCommands: `lacuna perf allreduce -c 0 --memory malloc` or `mapped`, two ranks under `lacuna launch "
+          "--bind`; over TCP with `UCX_TLS=tcp,self`, `LACUNA_BOARD=off` and `LACUNA_MAPPED=1024G`; "
           + "; ".join(f"`mpirun.openmpi {' '.join(flags)}` ({network})" for network, flags in OPEN_MPI_FLAGS.items())
           + "; the best algorithm is for each size the quickest of `--mca coll_tuned_use_dynamic_rules 1 --mca "
           "coll_tuned_allreduce_algorithm` 3 to 6; `mpirun.mpich`; Gloo's `allreduce` over TCP; `ucx_perftest -t "

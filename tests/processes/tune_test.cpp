@@ -37,6 +37,10 @@ TEST(Tune, WritesTimesThatExplainPredictsFrom) {
     EXPECT_DOUBLE_EQ(predicted_seconds(path, algorithm, last.at("bytes")), last.at("seconds").get<double>())
         << "each rank sends all data once by " << algorithm;
   }
+  const auto half = tuned.at("copies").back();
+  EXPECT_DOUBLE_EQ(predicted_seconds(path, "direct", 2 * half.at("bytes").get<double>()),
+                   2 * half.at("seconds").get<double>())
+      << "each rank sends half of the data twice";
 }
 
 TEST(Tune, OfAHostWithoutABoardTakesItsMessagesForRows) {

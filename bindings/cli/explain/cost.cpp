@@ -41,7 +41,9 @@ double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
   for (Rank host = 0; host < hosts.count(); ++host) most = std::max(most, hosts.ranks_on(host));
   const int processors = std::max(std::min<int>(options.processors, most), 1);
   if (hosts.count() == 1) {
-    const TimeCurve& one = cost.on_board ? options.inside.rows : options.inside.messages;
+    const TimeCurve& one = cost.on_board      ? options.inside.rows
+                           : cost.maps_copies ? options.inside.copies
+                                              : options.inside.messages;
     const double in_turn = messages_in_turn(cost), share = options.inside.share();
     const auto all = static_cast<double>(cost.total_messages);
     return share * std::max(in_turn * one.seconds(bytes / in_turn),
@@ -56,7 +58,7 @@ double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure) {
   Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // the call was accepted
-  Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
+  Cost cost{.steps = runtime::rounds_of(graphs.distinct()), .maps_copies = algorithm.maps_copies};
   struct Moved {
     std::uint64_t out = 0, in = 0;
     int messages = 0;

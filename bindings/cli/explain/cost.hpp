@@ -18,6 +18,7 @@ struct Cost {
   std::uint64_t total_bytes = 0;  ///< what all ranks send
   std::uint64_t total_messages = 0;
   bool on_board = false;         ///< its messages are rows of a board
+  bool maps_copies = false;      ///< inside a host, long messages are read from copies
   bool depends_on_data = false;  ///< more is sent, as much as values say, which only a call knows
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/files/regular_file.hpp"
 
@@ -24,8 +25,11 @@ std::string flaw_of(const char* name, const TimeCurve& curve) {
 
 std::string flaw_of(const MessageTimes& times) {
   if (times.ranks < 2 || times.processors < 1) return "ranks must be at least 2, and processors at least 1";
-  const std::string flaw = flaw_of("messages", times.messages);
-  return flaw.empty() ? flaw_of("rows", times.rows) : flaw;
+  for (const auto& [name, curve] :
+       {std::pair("messages", &times.messages), {"rows", &times.rows}, {"copies", &times.copies}}) {
+    if (std::string flaw = flaw_of(name, *curve); !flaw.empty()) return flaw;
+  }
+  return {};
 }
 
 Json json_of(const TimeCurve& curve) {
@@ -62,7 +66,18 @@ const MessageTimes& MessageTimes::of_reference() {
                                             {1 << 10, 0.3327e-6},
                                             {4 << 10, 0.4719e-6},
                                             {16 << 10, 2.558e-6},
-                                            {64 << 10, 8.989e-6}}}};
+                                            {64 << 10, 8.989e-6}}},
+                                  .copies = {{{8, 0.4031e-6},
+                                              {1 << 10, 0.4744e-6},
+                                              {4 << 10, 0.5551e-6},
+                                              {16 << 10, 1.752e-6},
+                                              {32 << 10, 2.609e-6},
+                                              {64 << 10, 4.07e-6},
+                                              {128 << 10, 5.934e-6},
+                                              {256 << 10, 10.73e-6},
+                                              {512 << 10, 23.08e-6},
+                                              {1 << 20, 43.93e-6},
+                                              {4 << 20, 222.9e-6}}}};
   return times;
 }
 
@@ -79,6 +94,7 @@ Result<MessageTimes> MessageTimes::read(const std::string& path) {
     times.processors = json.at("processors").get<int>();
     times.messages = curve_of(json.at("messages"));
     times.rows = json.contains("rows") ? curve_of(json.at("rows")) : times.messages;
+    times.copies = json.contains("copies") ? curve_of(json.at("copies")) : times.messages;
   } catch (const Json::exception& error) {
     return wrong(error.what());
   }
@@ -92,6 +108,7 @@ Json MessageTimes::json() const {
   json["processors"] = processors;
   json["messages"] = json_of(messages);
   json["rows"] = json_of(rows);
+  json["copies"] = json_of(copies);
   return json;
 }
 

@@ -22,15 +22,21 @@
 namespace lacuna::cli {
 namespace {
 
-/// What is measured: an algorithm each of whose messages has all of the data.
+/// What is measured: messages of these sizes. Each of the algorithm's messages has all of the data, or one piece of as
+/// many as there are ranks.
 struct Measured {
   const char* algorithm;
   std::vector<std::size_t> sizes;
+  bool in_pieces = false;
 };
 
 const Measured messages = {"recursive_doubling",
                            {8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}};
 const Measured rows = {"board", {8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10}};
+const Measured copies = {
+    .algorithm = "direct",
+    .sizes = {8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20},
+    .in_pieces = true};
 constexpr int warmup = 5;
 
 Status check(const Communicator& world, const std::string& path) {
@@ -45,7 +51,7 @@ Status check(const Communicator& world, const std::string& path) {
   return world.rank() == 0 ? check_writable(path) : Status();
 }
 
-/// Returns how many seconds one message takes.
+/// Returns how many seconds one message takes, in calls of so many bytes.
 Result<double> time_message(Communicator& world, const char* algorithm, std::size_t bytes) {
   const PerfOptions options;
   Bench bench{
@@ -64,7 +70,8 @@ Result<double> time_message(Communicator& world, const char* algorithm, std::siz
 Result<TimeCurve> measure(Communicator& world, const Measured& what) {
   TimeCurve curve;
   for (const std::size_t bytes : what.sizes) {
-    const Result<double> seconds = time_message(world, what.algorithm, bytes);
+    const std::size_t pieces = what.in_pieces ? static_cast<std::size_t>(world.size()) : 1;
+    const Result<double> seconds = time_message(world, what.algorithm, pieces * bytes);
     if (!seconds) return seconds.status();
     curve.points.push_back({static_cast<double>(bytes), *seconds});
     if (world.rank() > 0) continue;
@@ -101,6 +108,9 @@ int tune(const std::string& path) {
   if (has_board(world)) measured = measure(world, rows);
   if (!measured) return fail(measured.status());
   times.rows = *std::move(measured);
+  measured = measure(world, copies);
+  if (!measured) return fail(measured.status());
+  times.copies = *std::move(measured);
   if (!leads) return 0;
   const Status written = write_whole(path, [&](std::FILE* file) {
     put(file, json_text(times.json()));

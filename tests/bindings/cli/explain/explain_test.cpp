@@ -127,6 +127,14 @@ TEST(PredictedSeconds, OnABoardAreThoseOfItsRows) {
   EXPECT_DOUBLE_EQ(predicted_seconds(all, options), 7 * 0.1 / 2) << "two ranks shared a processor";
 }
 
+TEST(PredictedSeconds, OfDirectAreThoseOfMessagesThatAreReadFromCopies) {
+  const Cost all = cost(Collective::Allreduce, "direct", 4, 1000);
+  EXPECT_EQ(all.rank_messages, 12) << "2 rounds, in each of which a rank sends 3 messages and receives 3";
+  ExplainOptions options{.hosts = 4, .processors = 4};
+  options.inside = {.ranks = 4, .processors = 4, .messages = {{{1000, 0.5}}}, .rows = {}, .copies = {{{1000, 0.1}}}};
+  EXPECT_DOUBLE_EQ(predicted_seconds(all, options), 6 * 0.1);
+}
+
 // Each of 4 ranks must at least move its bytes through the memory, which no machine of today does at 1 TB/s.
 TEST(PredictedSeconds, InsideAHostAreNeverLessThanTheMemoryNeeds) {
   const ExplainOptions options{.hosts = 4};

@@ -11,7 +11,8 @@ namespace lacuna::cli {
 namespace {
 
 const TimeCurve curve{.points = {{10, 1}, {1000, 100}, {100'000, 1000}}};
-const MessageTimes times{.ranks = 4, .processors = 4, .from = {}, .messages = curve, .rows = {{{10, 0.5}}}};
+const MessageTimes times{
+    .ranks = 4, .processors = 4, .from = {}, .messages = curve, .rows = {{{10, 0.5}}}, .copies = {{{20, 3}}}};
 
 TEST(TimeCurve, BetweenThePointsIsAPowerOfTheSize) {
   EXPECT_DOUBLE_EQ(curve.seconds(10), 1);
@@ -47,15 +48,18 @@ TEST(MessageTimes, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->messages.points[2].seconds, 1000);
   ASSERT_EQ(read->rows.points.size(), 1u);
   EXPECT_EQ(read->rows.points[0].seconds, 0.5);
+  ASSERT_EQ(read->copies.points.size(), 1u);
+  EXPECT_EQ(read->copies.points[0].seconds, 3);
 }
 
-TEST(MessageTimes, WithoutRowsTakeTheTimesOfMessagesForThem) {
+TEST(MessageTimes, WithoutRowsOrCopiesTakeTheTimesOfMessagesForThem) {
   const test::Folder folder;
   const std::string path = (folder.path() / "times.json").string();
   std::ofstream(path) << R"({"ranks": 2, "processors": 2, "messages": [{"bytes": 8, "seconds": 3}]})";
   const auto read = MessageTimes::read(path);
   ASSERT_TRUE(read) << read.status().to_string();
   EXPECT_EQ(read->rows.seconds(8), 3);
+  EXPECT_EQ(read->copies.seconds(8), 3);
 }
 
 TEST(MessageTimes, OfAnotherFileAreRefusedWithTheReason) {
@@ -87,6 +91,7 @@ TEST(MessageTimes, OfTheReferenceGrowWithTheSize) {
   for (double bytes = 8; bytes < 1e9; bytes *= 2) {
     EXPECT_GE(reference.messages.seconds(2 * bytes), reference.messages.seconds(bytes)) << bytes;
     EXPECT_GE(reference.rows.seconds(2 * bytes), reference.rows.seconds(bytes)) << bytes;
+    EXPECT_GE(reference.copies.seconds(2 * bytes), reference.copies.seconds(bytes)) << bytes;
   }
 }
 
