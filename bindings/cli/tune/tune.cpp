@@ -33,10 +33,11 @@ struct Measured {
 const Measured messages = {"recursive_doubling",
                            {8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}};
 const Measured rows = {"board", {8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10}};
-const Measured copies = {
-    .algorithm = "direct",
-    .sizes = {8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20},
-    .in_pieces = true};
+const Measured copies = {.algorithm = "direct",
+                         .sizes = {8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
+                                   1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20},
+                         .in_pieces = true};
+constexpr std::size_t longest_call = 64 << 20;  // bytes
 constexpr int warmup = 5;
 
 Status check(const Communicator& world, const std::string& path) {
@@ -69,8 +70,9 @@ Result<double> time_message(Communicator& world, const char* algorithm, std::siz
 
 Result<TimeCurve> measure(Communicator& world, const Measured& what) {
   TimeCurve curve;
+  const std::size_t pieces = what.in_pieces ? static_cast<std::size_t>(world.size()) : 1;
   for (const std::size_t bytes : what.sizes) {
-    const std::size_t pieces = what.in_pieces ? static_cast<std::size_t>(world.size()) : 1;
+    if (pieces * bytes > longest_call) break;
     const Result<double> seconds = time_message(world, what.algorithm, pieces * bytes);
     if (!seconds) return seconds.status();
     curve.points.push_back({static_cast<double>(bytes), *seconds});
