@@ -133,9 +133,28 @@ inline std::string way_of_messages(const Environment& environment) {
   return said.at(0);
 }
 
+/// Says how the messages of 100,000 bytes of an allreduce travel between two ranks of one host whose buffers lie in
+/// ordinary memory.
+inline std::string way_of_allreduce(const Environment& environment) {
+  const auto said = said_by_job(2, {environment, environment}, [](Communicator& world) {
+    const std::vector<float> data(50'000, 1.5f);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> sum(data.size());
+      const Status status = world.call(allreduce(data, sum, Reduction::Sum, {.algorithm = "direct"}));
+      EXPECT_TRUE(status && sum == std::vector<float>(data.size(), 3));
+    }
+    return std::string(world.job_counters().mapped_messages > 0 ? "mapped" : "copied");
+  });
+  EXPECT_EQ(said.at(0), said.at(1));
+  return said.at(0);
+}
+
 inline void mapped() {
   EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1000"}}), "mapped");
   EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1001"}}), "copied");
+  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPED", "100000"}}), "mapped");
+  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPED", "100001"}}), "copied");
+  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPABLE", "0"}}), "copied");
 }
 
 inline void mappable() {
