@@ -97,9 +97,7 @@ Board::Row Board::row(Rank member, std::uint64_t turn) const {
   return {row.note, {bytes_of(row), row.bytes <= row_bytes ? row.bytes : 0}};
 }
 
-void Board::pass(std::uint64_t turn) {
-  line_of(own_).passed.store(turn);
-}
+void Board::pass(std::uint64_t turn) { line_of(own_).passed.store(turn); }
 
 void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }
 

@@ -253,8 +253,7 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.mappable = !run.method && bytes > configured.chunk_bytes && configured.chunk_bytes >= configured.mapped_bytes &&
                  has_mappable_output(run.call, size());
   const std::size_t piece_bytes = run.call.count * size_of(run.call.dtype) / static_cast<std::size_t>(size());
-  run.wants_copies =
-      algorithm.maps_copies && piece_bytes >= configured.mapped_bytes && needs_copies(run.call, hosts());
+  run.wants_copies = algorithm.maps_copies && piece_bytes >= configured.mapped_bytes && needs_copies(run.call, hosts());
 }
 
 std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {

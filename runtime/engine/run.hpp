@@ -121,9 +121,9 @@ struct CollectiveRun : Run {
   Rank aggregators = 0;          ///< so many aggregators of the job take part
   std::vector<std::size_t> tables;
   bool in_place = false;
-  bool mappable = false;      ///< a long call without a method, whose output other processes of the host can map
-  bool wants_copies = false;  ///< others can't map its buffers, and its program can copy what they read
-  bool maps_copies = false;   ///< it does so, because they can map these copies
+  bool mappable = false;         ///< a long call without a method, whose output other processes of the host can map
+  bool wants_copies = false;     ///< others can't map its buffers, and its program can copy what they read
+  bool maps_copies = false;      ///< it does so, because they can map these copies
   bool prepared = false;         ///< may be started again after its end
   bool laid_out = false;         ///< its next start takes the plan and the part that its last one has left
   std::uint64_t first_turn = 0;  ///< on the board, of its first part, if its algorithm is on_board

@@ -61,7 +61,7 @@ struct BufferInfo {
   /// The kind of memory in which it lies. None: the kind of the call's data. Tables that kernels read on the host lie
   /// in the host's memory.
   std::optional<MemoryKind> memory{};
-  bool mappable = false;  ///< of Scratch in the host's memory: other ranks of the host can map it
+  bool mappable = false;                  ///< of Scratch in the host's memory: other ranks of the host can map it
   std::uint32_t longest = 0, pieces = 1;  ///< of Scratch without a capacity: it holds `longest` of `pieces` pieces
 
   /// Is it cut as the part's data are? If not, it has a length of its own.
