@@ -14,7 +14,8 @@ namespace lacuna::runtime {
 namespace {
 
 /// Is this part, which has ended, the same in the next start of its run? It is if it is the only one, uses no memory
-/// but the caller's, and nothing about it is drawn. Whether others can map copies may change.
+/// but the caller's, and nothing about it is drawn. A run that wants copies is planned anew, because others may be able
+/// to read them by then.
 bool may_stay_laid_out(const CollectiveRun& run, const ActivePart& part) {
   const bool only_callers_memory = part.graph->tables().buffers.size() == 2;
   return run.parts == 1 && !run.method && !run.plan.draws && only_callers_memory && !run.wants_copies;

@@ -141,8 +141,8 @@ class Executor : public Watched, private Receiver {
   Landings& landings() { return landings_; }
   /// Returns an unused run for the caller to fill. It is the caller's until abandon().
   CollectiveRun& take_call() { return *calls_.take(); }
-  /// Can all other members of the group map memory that parts take to be mappable? The first time they are asked, they
-  /// begin to map it.
+  /// Can all other members of the group read the copies that programs make for them? Members that have not been asked
+  /// before begin to map the memory of the copies, and do not count as able until they have answered.
   bool others_map_copies(const Group& group);
   /// Has a call been served whose data lie on a device?
   bool has_device() const { return device_.load(std::memory_order_acquire); }

@@ -48,8 +48,8 @@ class GraphBuilder {
   /// A buffer of its own with room for the data of `like`, for as many as there are. `info` says what its elements are.
   Region room_for(Region like, BufferInfo info = {});
   /// Returns these data where the other ranks of the host can read them: in the same place, or, if they can't map the
-  /// caller's buffers, in a copy. A program sends them from there, best to several peers. Only algorithms that are
-  /// maps_copies may call it.
+  /// caller's buffers, in a copy. A program sends them from there, best to several peers. Only a program whose
+  /// Algorithm has maps_copies set may call it.
   Region mappable(Region region);
   /// Adds a buffer to the graph's table, and returns all of it.
   Region buffer(const BufferInfo& info);

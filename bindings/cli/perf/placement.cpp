@@ -10,7 +10,7 @@
 namespace lacuna::cli {
 
 Result<bool> ranks_share_processors(Communicator& communicator) {
-  const int own = ::sched_getcpu();  // a call would move it
+  const int own = ::sched_getcpu();  // it is read first, because this thread may move while it waits
   const auto hosts = communicator.hosts();
   const auto rank = static_cast<std::size_t>(communicator.rank());
   std::vector<int> processors(hosts.size());
