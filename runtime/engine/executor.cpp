@@ -66,8 +66,11 @@ void Executor::make_first_parts(CollectiveRun& run) {
   ready_.reserve(run.call.options.priority, roots);
 }
 
-/// All of a batch is noted before any of it begins. If beginning one of them fails, all of them end.
+/// All of a batch is noted before any of it begins. If beginning one of them fails, all of them end. Only a row is
+/// written before that, because the others wait for it. It travels while its call is noted.
 void Executor::begin(Run& first) {
+  const bool may_end_at_once = first.kind == RunKind::Collective && may_meet(as_collective(first));
+  const bool is_shown = may_end_at_once && show(as_collective(first));
   const bool unfinished = duties_.has_runs();
   record_.tick();
   absence_.start_call(record_.ticks(), unfinished);
@@ -79,10 +82,8 @@ void Executor::begin(Run& first) {
   serving_ = first.communicator;
   guarded([&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
-    if (first.kind == RunKind::Collective && may_meet(as_collective(first))) {
-      if (meet(as_collective(first))) return;
-      make_first_parts(as_collective(first));
-    }
+    if (is_shown && meet(as_collective(first))) return;
+    if (may_end_at_once) make_first_parts(as_collective(first));
     for (Run* run = &first; run; run = run->next) {
       if (run->flaw) std::rethrow_exception(std::exchange(run->flaw, nullptr));
     }

@@ -124,14 +124,19 @@ void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part
   run.only_step = meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
 }
 
-/// Makes a call whose only step is on the board, without an active part, if the rows of all members come soon. Then it
-/// ends the call and returns true. If they do not come, it returns false, and the caller makes the part. The own row
-/// may be written by then. The step of the part finds that when it starts, and does not write it again.
+/// Writes the row of a call whose only step is on the board. Returns false if its turn has not come.
+bool Executor::show(CollectiveRun& run) {
+  const Extent& from = run.only_step->from;
+  return run.communicator->board()->is_next(run.first_turn) && write_row(run, {from.data, from.bytes()});
+}
+
+/// Ends a call whose row show() has written, without an active part, if the rows of all members come soon. If they do
+/// not come, it returns false, and the caller makes the part. The step of the part finds the row when it starts, and
+/// does not write it again.
 bool Executor::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;
   const RowReduction& step = *run.only_step;
-  if (!turns.is_next(turn) || !write_row(run, {step.from.data, step.from.bytes()})) return false;
   wake_sleepers(*run.communicator);
   const int looks = options_.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
   for (int look = 1; !turns.are_all_written(turn); ++look) {
