@@ -109,12 +109,13 @@ class Backend {
   /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them. This
   /// function takes all dtypes that define the reduction, but not Own; only floating-point elements are scaled. clear()
   /// and copy() take all dtypes.
-  virtual void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const = 0;
+  virtual void reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+                      const std::byte* b) const = 0;
   /// out[i] = 0.
-  virtual void clear(Target out) const = 0;
+  virtual void clear(const Target& out) const = 0;
   /// out[i] = round(in[i] scaled), scaled in the accumulation type. With a scale of one, and for all but floating-point
   /// dtypes, it is a copy. `out` and `in` are the same or disjoint. For a copy they may also overlap.
-  virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
+  virtual void copy(Scale scale, const Target& out, const std::byte* in) const = 0;
   /// *sum = the sum of (scale * element)^power over all elements, in f64. `power` is 1 or 2. The order of the additions
   /// depends on the count only.
   virtual void sum_of_powers(Source from, int power, double scale, double* sum) const = 0;

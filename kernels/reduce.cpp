@@ -78,7 +78,8 @@ struct ClearKernel {
 
 }  // namespace
 
-void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const {
+void SpaceBackend::reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+                          const std::byte* b) const {
   const Operands on{out.data, a, b, out.count};
   with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
   with_element_of(
@@ -89,7 +90,7 @@ void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const st
       [&](auto element) { reduce_located(element, reduction, on); });
 }
 
-void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
+void SpaceBackend::copy(Scale scale, const Target& out, const std::byte* in) const {
   if (scale.is_one() || !is_floating(out.dtype)) {
     if (out.data != in && out.count != 0) Space::move(out.data, in, out.count * size_of(out.dtype));
     return;
@@ -97,7 +98,7 @@ void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
   with_floating_element(out.dtype, [&]<class T>(Element<T>) { scale_as<T>(scale, out.data, in, out.count); });
 }
 
-void SpaceBackend::clear(Target out) const {
+void SpaceBackend::clear(const Target& out) const {
   const std::size_t bytes = out.count * size_of(out.dtype);
   with_word(size_of(out.dtype),
             [&]<class Word>(Word) { Space::for_each(bytes / sizeof(Word), ClearKernel<Word>{out.data}); });

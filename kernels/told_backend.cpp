@@ -7,21 +7,22 @@ ToldBackend::ToldBackend(Device& device) : on_(device.kernels()), cells_(device)
 std::string_view ToldBackend::name() const { return on_.name(); }
 std::size_t ToldBackend::elements_in_cache() const { return on_.elements_in_cache(); }
 
-void ToldBackend::reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const {
+void ToldBackend::reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+                         const std::byte* b) const {
   ToldResults results(cells_);
   results.note(out.data);
   on_.reduce(reduction, scale, out, a, b);
   results.wait();
 }
 
-void ToldBackend::clear(Target out) const {
+void ToldBackend::clear(const Target& out) const {
   ToldResults results(cells_);
   results.note(out.data);
   on_.clear(out);
   results.wait();
 }
 
-void ToldBackend::copy(Scale scale, Target out, const std::byte* in) const {
+void ToldBackend::copy(Scale scale, const Target& out, const std::byte* in) const {
   ToldResults results(cells_);
   results.note(out.data);
   on_.copy(scale, out, in);

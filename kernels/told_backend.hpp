@@ -29,9 +29,10 @@ class ToldBackend final : public Backend {
 
   std::string_view name() const override;
   std::size_t elements_in_cache() const override;
-  void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
-  void clear(Target out) const override;
-  void copy(Scale scale, Target out, const std::byte* in) const override;
+  void reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+              const std::byte* b) const override;
+  void clear(const Target& out) const override;
+  void copy(Scale scale, const Target& out, const std::byte* in) const override;
   void sum_of_powers(Source from, int power, double scale, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
   void convert(Source from, Target to, std::byte* rest) const override;

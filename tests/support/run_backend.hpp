@@ -30,14 +30,14 @@ class RunBackend final : public kernels::Backend {
 
   std::string_view name() const override { return real_.name(); }
   std::size_t elements_in_cache() const override { return real_.elements_in_cache(); }
-  void reduce(Reduction reduction, Scale scale, kernels::Target out, const std::byte* a,
+  void reduce(Reduction reduction, Scale scale, const kernels::Target& out, const std::byte* a,
               const std::byte* b) const override {
     run_({"reduce", Sees::Data, {out.data, a, b}}, [=, this] { real_.reduce(reduction, scale, out, a, b); });
   }
-  void clear(kernels::Target out) const override {
+  void clear(const kernels::Target& out) const override {
     run_({"clear", Sees::Data, {out.data}}, [=, this] { real_.clear(out); });
   }
-  void copy(Scale scale, kernels::Target out, const std::byte* in) const override {
+  void copy(Scale scale, const kernels::Target& out, const std::byte* in) const override {
     run_({"copy", Sees::Data, {out.data, in}}, [=, this] { real_.copy(scale, out, in); });
   }
   void sum_of_powers(kernels::Source from, int power, double scale, double* sum) const override {
