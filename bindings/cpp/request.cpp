@@ -20,7 +20,7 @@ bool Request::test() { return !run_ || !check() || group_->communicator.test(*ru
 
 Status Request::wait() {
   Status may = check();
-  return run_ && may ? group_->communicator.wait(*run_, std::nullopt) : may;
+  return run_ && may ? group_->communicator.wait(*run_) : may;
 }
 
 Status Request::wait(std::chrono::milliseconds timeout) {

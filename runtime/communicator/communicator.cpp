@@ -310,7 +310,7 @@ bool Communicator::test(Run& run) {
   return true;
 }
 
-Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
+Status Communicator::wait(Run& run, std::chrono::milliseconds timeout) {
   const bool shows_waits = executor_.tracer() || run.section != kokkos_tools::no_section;
   if (!run.next && !shows_waits && run.is_settled()) return run.status;
   Status status;
@@ -322,7 +322,7 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     return over;
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
-  const Clock::time_point until = timeout ? later(executor_.time().now(), *timeout) : Clock::time_point::max();
+  const Clock::time_point until = later(executor_.time().now(), timeout);
   if (executor_.wait(std::ref(ended), until)) {
     kokkos_tools::stop_section(run.section);
     return in_use ? reclaim(run, status, until) : status;
@@ -330,7 +330,7 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
   {
     Executor::Lock lock(executor_);
     if (const Run* unfinished = find_unfinished(run)) {
-      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(*unfinished))};
+      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout.count(), text_of(*unfinished))};
     }
     static_cast<void>(ended());
   }

@@ -89,7 +89,7 @@ class Storm {
         posted.emplace_back(mine[turn], &post_next(*mine[turn]));
         if (random() % 4 == 0) ranks_.executor(process).progress();
       }
-      for (auto& [queue, one] : posted) static_cast<void>(queue->communicator->wait(*one->run, std::nullopt));
+      for (auto& [queue, one] : posted) static_cast<void>(queue->communicator->wait(*one->run));
     });
     return check();
   }

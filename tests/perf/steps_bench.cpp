@@ -53,7 +53,7 @@ void time_steps(benchmark::State& state, const Algorithm& algorithm) {
   const Call call{.collective = Collective::Allreduce};
   const auto run_once = [&] {
     auto run = communicator.post(call, algorithm);
-    if (!run || !communicator.wait(**run, std::nullopt)) return state.SkipWithError("the run fails");
+    if (!run || !communicator.wait(**run)) return state.SkipWithError("the run fails");
     communicator.release(**run);
   };
   run_once();  // makes the graph

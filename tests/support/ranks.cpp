@@ -138,7 +138,7 @@ std::vector<Status> Ranks::run(const std::vector<Call>& calls, std::vector<Repor
 Status Ranks::run_on(Rank rank, const Call& call) {
   auto posted = post(rank, call);
   if (!posted) return posted.status();
-  Status status = communicator(rank).wait(**posted, std::nullopt);
+  Status status = communicator(rank).wait(**posted);
   if (auto& device = devices_[static_cast<std::size_t>(rank)]) device->bring_back();
   communicator(rank).release(**posted);
   return status;

@@ -41,7 +41,7 @@ class ToldCalls : public testing::Test {
     auto& communicator = ranks_.communicator(0);
     const auto posted = communicator.post(told_call(input, output, method), told_algorithm);
     EXPECT_TRUE(posted) << posted.status().to_string();
-    EXPECT_TRUE(communicator.wait(**posted, {}));
+    EXPECT_TRUE(communicator.wait(**posted));
     EXPECT_EQ(output, input);
     const Report report = communicator.report(**posted);
     communicator.release(**posted);

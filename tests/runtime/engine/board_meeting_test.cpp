@@ -219,7 +219,7 @@ TEST(BoardMeetings, OfPreparedCallsAreRightInThreads) {
     runtime::Run& run = **communicator.prepare(call, **select_algorithm(call, communicator.hosts()));
     for (int start = 0; start < starts; ++start) {
       input.assign(3, static_cast<float>(start + rank));
-      const bool well = communicator.start(run) && communicator.wait(run, std::nullopt);
+      const bool well = communicator.start(run) && communicator.wait(run);
       right[std::size_t(rank)] += well && output == Floats(3, static_cast<float>(3 * start + 3));
     }
     communicator.release(run);

@@ -303,7 +303,7 @@ TEST_F(DeviceRuns, AStreamOfTheProgramWaitsForTheEndOfACall) {
     } else {
       must_post(ranks, 1, sum_call(host.data(), host.data(), count));
     }
-    const Status end = ranks.communicator(0).wait(run, std::nullopt);
+    const Status end = ranks.communicator(0).wait(run);
     EXPECT_EQ(end.is_ok(), !breaks) << end.to_string();
     EXPECT_TRUE(device.run_all());
     if (!breaks) {

@@ -57,7 +57,7 @@ class ExecutorEnds : public testing::Test {
     peer = std::move(transports[1]);
     return **run;
   }
-  std::string waited(runtime::Run& run) { return communicator->wait(run, std::nullopt).to_string(); }
+  std::string waited(runtime::Run& run) { return communicator->wait(run).to_string(); }
 
   const std::string in_use =
       "peer failed: planted; its buffers are still in use: they must live until they are reclaimed, or to the end of "

@@ -231,7 +231,7 @@ void expect_threads_share_an_executor(bool progress_thread) {
       for (int i = 0; i < 100; ++i) {
         Floats output(700);
         runtime::Run& run = must_post(communicator, allreduce_call(input, output));
-        const bool ended = communicator.wait(run, std::nullopt).is_ok();
+        const bool ended = communicator.wait(run).is_ok();
         communicator.release(run);
         if (!ended || output != Floats(700, 2 * value)) return;
       }

@@ -241,7 +241,7 @@ struct LoneChoice {
     ranks.executor(processes - 1).set_reporter([this](const runtime::Trouble&) { ++reports; });
   }
 
-  Status end_of(runtime::Run& run) { return own.wait(run, std::nullopt); }
+  Status end_of(runtime::Run& run) { return own.wait(run); }
   std::string refusal() const {
     return fmt::format("invalid argument: rank {}: choose: {}", ranks.size() - 1, refused);
   }

@@ -71,7 +71,7 @@ TEST(VirtualClock, WhoWaitsBesideAProgressThreadSeesItMoved) {
   waiter.join();
   EXPECT_EQ(waited.message().rfind("3600000 ms have passed", 0), 0u) << waited.to_string();
   clock.move(decade);
-  waited = rank.communicator.wait(run, std::nullopt);
+  waited = rank.communicator.wait(run);
   EXPECT_NE(waited.message().find("the deadline has passed"), std::string::npos) << waited.to_string();
 }
 
