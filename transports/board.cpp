@@ -10,8 +10,8 @@
 namespace lacuna {
 
 // The memory begins with a bit for each member that has asked to be woken. Then come a line for each member, and the
-// rows of each member. All atomic operations are sequentially consistent: a member that falls asleep sees a row, or the
-// row's writer sees the sleeper's bit.
+// rows of each member. A member that falls asleep sees a row, or the row's writer sees the sleeper's bit, because the
+// writer has a fence between the two, in take_sleepers(). That is why write() and pass() need none.
 
 std::size_t Board::sleepers_room(Rank members) {
   return (words_for(members) * sizeof(Sleepers) + line - 1) / line * line;
@@ -71,9 +71,15 @@ bool Board::all_have_passed(std::uint64_t turn) {
   return slowest >= turn;
 }
 
-/// Copies in pieces. A memcpy of more bytes takes longer on lines that other members have read (docs/performance.md).
+/// Copies long rows in pieces. A memcpy of more bytes takes longer on lines that other members have read
+/// (docs/performance.md). Compilers make string instructions of these pieces. Such instructions begin too slowly for
+/// short rows.
 void Board::copy(std::span<const std::byte> from, std::byte* to) {
-  constexpr std::size_t piece = 2048;
+  constexpr std::size_t piece = 2048, longest_short = 1024;
+  if (from.size() <= longest_short) {
+    std::memmove(to, from.data(), from.size());
+    return;
+  }
   for (; !from.empty(); from = from.subspan(std::min(piece, from.size()))) {
     std::memcpy(to, from.data(), std::min(piece, from.size()));
     to += piece;
@@ -84,20 +90,20 @@ bool Board::write(const Note& note, std::span<const std::byte> bytes) {
   if (!has_room()) return false;
   const std::uint64_t turn = written_ + 1;
   RowHead& row = row_of(own_, turn);
+  copy(bytes, bytes_of(row, bytes.size()));
   row.note = note;
   row.bytes = static_cast<std::uint32_t>(bytes.size());
-  copy(bytes, bytes_of(row));
-  row.turn.store(turn);
+  row.turn.store(turn, std::memory_order_release);
   written_ = turn;
   return true;
 }
 
 Board::Row Board::row(Rank member, std::uint64_t turn) const {
   RowHead& row = row_of(member, turn);
-  return {row.note, {bytes_of(row), row.bytes <= row_bytes ? row.bytes : 0}};
+  return {row.note, {bytes_of(row, row.bytes), row.bytes <= row_bytes ? row.bytes : 0}};
 }
 
-void Board::pass(std::uint64_t turn) { line_of(own_).passed.store(turn); }
+void Board::pass(std::uint64_t turn) { line_of(own_).passed.store(turn, std::memory_order_release); }
 
 void Board::ask_to_be_woken() { sleepers(static_cast<std::size_t>(own_) / 64).fetch_or(own_bit()); }
 

@@ -73,9 +73,10 @@ class Board {
   /// This member may fall asleep. The next member that writes or passes finds it in take_sleepers(). A look at the
   /// board must follow before it sleeps. If it does not sleep, or wakes by itself, it is woken needlessly once.
   void ask_to_be_woken();
-  /// Returns the members that have asked to be woken, each once. This member must wake them after each write and pass.
-  /// The result is valid until the next call.
+  /// Returns the members that have asked to be woken, each once. This member must wake them after each write and pass,
+  /// before it waits for anything. The result is valid until the next call.
   std::span<const Rank> take_sleepers() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     for (std::size_t word = 0; word < words_for(members_); ++word) {
       if (sleepers(word).load() != 0) return take_known_sleepers();
     }
@@ -111,8 +112,8 @@ class Board {
     return *reinterpret_cast<RowHead*>(rows_ + number * row_room);
   }
   /// Long rows begin on a line of their own, so that no vector lies on two lines.
-  static std::byte* bytes_of(RowHead& row) {
-    return reinterpret_cast<std::byte*>(&row) + (row.bytes <= beside_head ? sizeof(RowHead) : line);
+  static std::byte* bytes_of(RowHead& row, std::size_t bytes) {
+    return reinterpret_cast<std::byte*>(&row) + (bytes <= beside_head ? sizeof(RowHead) : line);
   }
   Member& line_of(Rank member) const { return reinterpret_cast<Member*>(lines_)[member]; }
   Sleepers& sleepers(std::size_t word) const { return reinterpret_cast<Sleepers*>(memory_.get())[word]; }

@@ -242,7 +242,7 @@ class Executor : public Watched, private Receiver {
   bool show(CollectiveRun& run);
   bool meet(CollectiveRun& run);
   bool write_row(CollectiveRun& run, std::span<const std::byte> bytes);
-  bool agrees(const CollectiveRun& run, std::uint64_t turn);
+  bool agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes);
   void reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction, const Extent& to);
   void end_reduction(const BoardTurns::Turn& turn);
 

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(Board::row_bytes == board_row_bytes);
 
-constexpr int most_looks = 16;  // at the rows of the others, before a call gets an active part
+constexpr int most_looks = 64;  // at the rows of the others, before a call gets an active part
 
 /// The same elements, where they lie in other memory.
 Extent moved(Extent extent, std::byte* data, MemoryKind memory) {
@@ -81,7 +81,7 @@ bool Executor::advance_board(Client& communicator) {
   while (turns.to_read() && turns.are_all_written(turns.to_read()->number)) {
     const BoardTurns::Turn turn = *turns.to_read();
     CollectiveRun& run = collective_of(*turn.step.part);
-    if (!agrees(run, turn.number)) break;
+    if (!agrees(run, turn.number, turn.reduction.from.bytes())) break;
     const Extent& to = turn.reduction.to;
     reduce_rows(run, turn.number, turn.reduction, turn.stage ? staged(to, *turn.stage) : to);
     turns.end_turn();
@@ -132,18 +132,21 @@ bool Executor::show(CollectiveRun& run) {
 
 /// Ends a call whose row show() has written, without an active part, if the rows of all members come soon. If they do
 /// not come, it returns false, and the caller makes the part. The step of the part finds the row when it starts, and
-/// does not write it again.
+/// does not write it again. Members that sleep are woken late, because they do not come soon anyway.
 bool Executor::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;
   const RowReduction& step = *run.only_step;
-  wake_sleepers(*run.communicator);
   const int looks = options_.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
-  for (int look = 1; !turns.are_all_written(turn); ++look) {
-    if (look == looks) return false;
+  bool have_come = turns.are_all_written(turn);
+  for (int look = 1; !have_come && look < looks; ++look) {
     record_.tick();
+    have_come = turns.are_all_written(turn);
   }
-  if (!agrees(run, turn)) return false;
+  if (!have_come || !agrees(run, turn, step.from.bytes())) {
+    wake_sleepers(*run.communicator);
+    return false;
+  }
   reduce_rows(run, turn, step, step.to);
   turns.pass(turn);
   wake_sleepers(*run.communicator);
@@ -161,13 +164,14 @@ bool Executor::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
 }
 
 /// Has everyone written this turn for the same call? If not, it is reported.
-bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn) {
+bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes) {
   Client& communicator = *run.communicator;
   const Board& board = communicator.board()->board();
-  const Board::Row own = board.row(communicator.rank(), turn);
+  const Board::Note own{.run = run.number, .digest = run.digest};
   for (Rank member = 0; member < board.members(); ++member) {
+    if (member == communicator.rank()) continue;
     const Board::Row row = board.row(member, turn);
-    if (row.note == own.note && row.bytes.size() == own.bytes.size()) continue;
+    if (row.note == own && row.bytes.size() == bytes) continue;
     const Rank process = communicator.group().process_of(member);
     trouble(communicator, Trouble::Kind::Mismatch, run.number,
             communicator.matching().text_of_difference(process, run.number));
