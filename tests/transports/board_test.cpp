@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
+#include <vector>
 
 namespace lacuna {
 namespace {
@@ -130,6 +132,49 @@ TEST(Board, SharesRowsBetweenThreadsThatDoNotWaitForEachOther) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<std::uint64_t>(members, 0));
+}
+
+/// A place where two threads wait for each other, again and again.
+class Meeting {
+ public:
+  void wait() {
+    const std::uint64_t all = (came_.fetch_add(1) / 2 + 1) * 2;
+    for (int looks = 0; came_.load() < all; ++looks) {
+      if (looks > 1'000) std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<std::uint64_t> came_{0};
+};
+
+// Both threads act at the same time: one writes and looks for sleepers, the other falls asleep and looks for the row.
+TEST(Board, LetsNobodySleepOverARow) {
+  constexpr std::uint64_t turns = 300'000;
+  auto all = boards(2);
+  Meeting meeting;
+  std::vector<bool> seen(turns), told(turns);
+  std::thread sleeper([&] {
+    for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+      meeting.wait();
+      all[1].ask_to_be_woken();
+      seen[turn - 1] = all[1].has_written(0, turn);
+      all[1].pass(turn);
+      meeting.wait();
+    }
+  });
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    meeting.wait();
+    EXPECT_TRUE(all[0].write(note_of(0, turn), {}));
+    told[turn - 1] = !all[0].take_sleepers().empty();
+    all[0].pass(turn);
+    meeting.wait();
+    static_cast<void>(all[0].take_sleepers());
+  }
+  sleeper.join();
+  std::uint64_t missed = 0;
+  for (std::uint64_t turn = 0; turn < turns; ++turn) missed += !seen[turn] && !told[turn];
+  EXPECT_EQ(missed, 0u);
 }
 
 TEST(Board, IsSharedWithAnotherProcess) {
