@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "algorithms/topology/process_grid.hpp"
-#include "bindings/cpp/collectives.hpp"
+#include "bindings/cpp/elements.hpp"
 #include "bindings/cpp/request.hpp"
 #include "runtime/values/exchange.hpp"
 

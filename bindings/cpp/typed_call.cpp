@@ -1,4 +1,4 @@
-#include "bindings/cpp/collectives.hpp"
+#include "bindings/cpp/typed_call.hpp"
 
 #include <fmt/format.h>
 
