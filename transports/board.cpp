@@ -10,8 +10,9 @@
 namespace lacuna {
 
 // The memory begins with a bit for each member that has asked to be woken. Then come a line for each member, and the
-// rows of each member. A member that falls asleep sees a row, or the row's writer sees the sleeper's bit, because the
-// writer has a fence between the two, in take_sleepers(). That is why write() and pass() need none.
+// rows of each member. A member that wants to sleep sets its bit, and then looks for the row that it waits for. The
+// writer of that row writes it, and then looks at the bits. Each has a fence between its two actions, the writer in
+// take_sleepers(). So the member sees the row, or the writer sees the bit. write() and pass() need no fence.
 
 std::size_t Board::sleepers_room(Rank members) {
   return (words_for(members) * sizeof(Sleepers) + line - 1) / line * line;

@@ -70,7 +70,7 @@ void Executor::make_first_parts(CollectiveRun& run) {
 /// written before that, because the others wait for it. It travels while its call is noted.
 void Executor::begin(Run& first) {
   const bool may_end_at_once = first.kind == RunKind::Collective && may_meet(as_collective(first));
-  const bool is_shown = may_end_at_once && show(as_collective(first));
+  const bool is_meeting = may_end_at_once && begin_meeting(as_collective(first));
   const bool unfinished = duties_.has_runs();
   record_.tick();
   absence_.start_call(record_.ticks(), unfinished);
@@ -82,7 +82,7 @@ void Executor::begin(Run& first) {
   serving_ = first.communicator;
   guarded([&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
-    if (is_shown && meet(as_collective(first))) return;
+    if (is_meeting && meet(as_collective(first))) return;
     if (may_end_at_once) make_first_parts(as_collective(first));
     for (Run* run = &first; run; run = run->next) {
       if (run->flaw) std::rethrow_exception(std::exchange(run->flaw, nullptr));

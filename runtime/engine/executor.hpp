@@ -239,7 +239,7 @@ class Executor : public Watched, private Receiver {
   bool advance_boards();
   void lay_out_for_next_start(CollectiveRun& run, const ActivePart& part);
   bool may_meet(const CollectiveRun& run) const;
-  bool show(CollectiveRun& run);
+  bool begin_meeting(CollectiveRun& run);
   bool meet(CollectiveRun& run);
   bool write_row(CollectiveRun& run, std::span<const std::byte> bytes);
   bool agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes);

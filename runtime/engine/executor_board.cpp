@@ -124,15 +124,16 @@ void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part
   run.only_step = meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
 }
 
-/// Writes the row of a call whose only step is on the board. Returns false if its turn has not come.
-bool Executor::show(CollectiveRun& run) {
+/// Writes the row of a call whose only step is on the board. Returns false if the row can't be written yet.
+bool Executor::begin_meeting(CollectiveRun& run) {
   const Extent& from = run.only_step->from;
   return run.communicator->board()->is_next(run.first_turn) && write_row(run, {from.data, from.bytes()});
 }
 
-/// Ends a call whose row show() has written, without an active part, if the rows of all members come soon. If they do
-/// not come, it returns false, and the caller makes the part. The step of the part finds the row when it starts, and
-/// does not write it again. Members that sleep are woken late, because they do not come soon anyway.
+/// Ends a call whose row begin_meeting() has written, without an active part, if the rows of all members come soon. If
+/// they do not come, it returns false, and the caller makes the part. The step of the part finds the row when it
+/// starts, and does not write it again. Members that sleep are woken only after the looks, because they take long to
+/// wake.
 bool Executor::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;
@@ -163,7 +164,7 @@ bool Executor::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Has everyone written this turn for the same call? If not, it is reported.
+/// Have all other members written a row of so many bytes for the same call in this turn? If not, that is reported.
 bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes) {
   Client& communicator = *run.communicator;
   const Board& board = communicator.board()->board();

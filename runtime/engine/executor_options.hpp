@@ -46,8 +46,8 @@ struct ExecutorOptions {
 /// If the data of a run are read where they lie, so many times as many of its parts are in flight. A rank that reads a
 /// message makes its sender wait, and such messages need no room in the caches beside the data.
 inline constexpr std::uint32_t more_mappable_parts = 4;
-/// The most bytes of data that the parts in flight of a run have together if its program makes copies for other ranks.
-/// At least one part is in flight.
+/// If the program of a run makes copies for other ranks, its parts in flight have at most so many bytes of data
+/// together. A part that has more is in flight alone.
 inline constexpr std::size_t bytes_of_copies = 4 << 20;
 /// How long the watch has to say why a connection broke.
 inline constexpr std::chrono::seconds broken_link_grace{1};

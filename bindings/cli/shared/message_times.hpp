@@ -30,7 +30,7 @@ struct MessageTimes {
   std::string from{};    ///< where the figures are from
   TimeCurve messages{};  ///< that the transport carries
   TimeCurve rows{};      ///< of a board; as `messages` if the host has no board
-  TimeCurve copies{};    ///< of algorithms that are maps_copies, whose long messages are read from copies
+  TimeCurve copies{};    ///< of algorithms whose long messages are read from copies (Algorithm::maps_copies)
 
   /// The figures of the machine of docs/performance.md.
   static const MessageTimes& of_reference();

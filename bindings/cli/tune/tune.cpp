@@ -22,8 +22,8 @@
 namespace lacuna::cli {
 namespace {
 
-/// What is measured: messages of these sizes. Each of the algorithm's messages has all of the data, or one piece of as
-/// many as there are ranks.
+/// What is measured: messages of these sizes. Each message of the algorithm has all data of its call or, where it sends
+/// in pieces, the piece of one rank.
 struct Measured {
   const char* algorithm;
   std::vector<std::size_t> sizes;

@@ -133,8 +133,7 @@ inline std::string way_of_messages(const Environment& environment) {
   return said.at(0);
 }
 
-/// Says how the messages of 100,000 bytes of an allreduce travel between two ranks of one host whose buffers lie in
-/// ordinary memory.
+/// An allreduce of two ranks of one host sends messages of 100,000 bytes from ordinary memory. Says how they travel.
 inline std::string way_of_allreduce(const Environment& environment) {
   const auto said = said_by_job(2, {environment, environment}, [](Communicator& world) {
     const std::vector<float> data(50'000, 1.5f);

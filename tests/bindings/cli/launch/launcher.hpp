@@ -77,7 +77,7 @@ inline LaunchOptions script(int ranks, const std::string& text) {
   return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms, .closing = 300ms};
 }
 
-/// Returns true for a zombie too, because not every container has an init that reaps.
+/// Has this process ended? A zombie has, too: in some containers nobody reaps it.
 inline bool has_ended(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;
@@ -97,11 +97,12 @@ inline std::string tell(const test::Folder& folder, const std::string& name) {
   return "echo $$ > " + path + ".new; mv " + path + ".new " + path + "; ";
 }
 
-/// Lines of a script that wait until another rank has come to tell(), or until it has ended. The launcher reaps no rank
-/// before all have ended.
+/// Lines of a script that wait until another rank has come to tell() with this name.
 inline std::string until_told(const test::Folder& folder, const std::string& name) {
   return "until [ -e " + (folder / name).string() + " ]; do sleep 0.01; done; ";
 }
+/// Lines of a script that wait until that rank has ended. It is a zombie then, because the launcher reaps no rank
+/// before all have ended.
 inline std::string until_ended(const test::Folder& folder, const std::string& name) {
   return until_told(folder, name) + "until grep -q ') Z' /proc/$(cat " + (folder / name).string() +
          ")/stat; do sleep 0.01; done; ";
