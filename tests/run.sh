@@ -38,7 +38,7 @@ finish() {
 # neither. Errors that lacuna itself prints are no faults: many tests expect them.
 first_failures() {
   grep -E '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$1" | cut -c 1-160 | head -n 20 || true
-  grep -m 3 -A 6 -E ': Failure$|: error: |: ERROR: |==ERROR: |WARNING: ThreadSanitizer' "$1" | cut -c 1-160 ||
+  grep -m 3 -A 6 -E ': Failure$|: (runtime )?error: |: ERROR: |==ERROR: |WARNING: ThreadSanitizer' "$1" | cut -c 1-160 ||
     tail -n 8 "$1"
 }
 
