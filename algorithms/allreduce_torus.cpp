@@ -16,7 +16,8 @@ const Algorithm allreduce_torus = {
     .build =
         [](GraphBuilder& g) {
           const Topology grid = Topology::torus(g.size());
-          grid_allreduce(g, grid, rows_first(g.parameters<LeftOut>().rounds, grid.line(g.position(), 1).size()));
+          const Rank columns = grid.line(g.position(), 1).size();
+          grid_allreduce(g, grid, rows_first(g.parameters<LeftOut>().rounds, columns), InRows::Ring);
         },
     .parameters = &parameter_set<LeftOut>,
 };

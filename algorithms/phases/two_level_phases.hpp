@@ -24,13 +24,13 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
 }
 
 /// Allreduce inside each host, then between hosts, then inside each host again. If all hosts have the same number of
-/// ranks, it is a grid whose rows are the hosts (grid_allreduce). Otherwise a binomial tree on each host reduces to a
-/// leader, the leaders do a ring allreduce, and the trees broadcast its result. Without the first `skip` rounds between
-/// hosts, the terms of `skip` hosts are missing. Source: Jia et al., Highly scalable deep learning training system with
-/// mixed-precision (2018).
+/// ranks, it is a grid whose rows are the hosts; the ranks of a host exchange their pieces all at once
+/// (grid_allreduce). Otherwise a binomial tree on each host reduces to a leader, the leaders do a ring allreduce, and
+/// the trees broadcast its result. Without the first `skip` rounds between hosts, the terms of `skip` hosts are
+/// missing. Source: Jia et al., Highly scalable deep learning training system with mixed-precision (2018).
 inline void two_level_allreduce(GraphBuilder& g, int skip = 0) {
   const Topology hosts = Topology::two_level(g.hosts());
-  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip});
+  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip}, InRows::Direct);
   const Region sum = tree_reduce(g, hosts, g.input(), g.output());
   if (!hosts.parent(g.position())) ring_of_leaders(g, hosts.line(g.position(), 0), sum, skip);
   tree_broadcast(g, hosts, g.output());

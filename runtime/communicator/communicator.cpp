@@ -33,13 +33,6 @@ bool has_mappable_output(const Call& call, Rank size) {
   return is_mappable(call.output, output_length(call, size), call.dtype);
 }
 
-/// Do others of the host have to read copies of the caller's data, if they are to read anything in place?
-bool needs_copies(const Call& call, const Hosts& hosts) {
-  return call.memory.kind == MemoryKind::Host && hosts.count() == 1 && hosts.size() > 1 &&
-         !(has_mappable_output(call, hosts.size()) &&
-           is_mappable(call.input, input_length(call, hosts.size()), call.dtype));
-}
-
 }  // namespace
 
 Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key)
@@ -252,8 +245,17 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.past_caches = bytes >= configured.cache_bytes;
   run.mappable = !run.method && bytes > configured.chunk_bytes && configured.chunk_bytes >= configured.mapped_bytes &&
                  has_mappable_output(run.call, size());
-  const std::size_t piece_bytes = run.call.count * size_of(run.call.dtype) / static_cast<std::size_t>(size());
-  run.wants_copies = algorithm.maps_copies && piece_bytes >= configured.mapped_bytes && needs_copies(run.call, hosts());
+  run.wants_copies = wants_copies(run, algorithm);
+}
+
+/// Do others of the host have to read copies of the caller's data, if they are to read anything in place?
+bool Communicator::wants_copies(const CollectiveRun& run, const Algorithm& algorithm) const {
+  if (!may_map_copies(algorithm, hosts())) return false;
+  const Call& call = run.call;
+  const Rank on_host = hosts().ranks_on(hosts().host_of(rank()));
+  const std::size_t piece_bytes = call.count * size_of(call.dtype) / static_cast<std::size_t>(on_host);
+  return on_host > 1 && piece_bytes >= executor_.options().mapped_bytes && call.memory.kind == MemoryKind::Host &&
+         !(has_mappable_output(call, size()) && is_mappable(call.input, input_length(call, size()), call.dtype));
 }
 
 std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {

@@ -178,8 +178,10 @@ class Communicator : public Client {
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
   static void fill(CollectiveRun& run, const Options& options);
   std::size_t bytes_of_buffers(const CollectiveRun& run) const;
+  bool wants_copies(const CollectiveRun& run, const Algorithm& algorithm) const;
 
   // How a run starts (communicator_ready.cpp)
+  bool may_copy_parts(const CollectiveRun& run) const;
   CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   Status start_or_give_back(CollectiveRun& run, Executor::Lock& lock);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <new>
 
 #include "runtime/communicator/communicator.hpp"
@@ -39,11 +40,17 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
   return part.program ? *part.program : *run.algorithm;
 }
 
+/// Is the memory that copies of its parts need within bounds?
+bool Communicator::may_copy_parts(const CollectiveRun& run) const {
+  const std::size_t longest = executor_.options().copied_bytes / size_of(run.call.dtype);
+  return std::ranges::all_of(run.plan.parts, [&](const PartPlan& part) { return part.data.count <= longest; });
+}
+
 /// Makes the plan of the run's next start. For each part of it, finds where this rank stands and, if it is cached, the
 /// graph. Returns false if a graph, or an array of the state that a graph names, is yet to be made.
 bool Communicator::plan(CollectiveRun& run) {
   make_plan(plan_request(run), run.plan);
-  run.maps_copies = run.wants_copies && executor_.others_map_copies(group());
+  run.maps_copies = run.wants_copies && may_copy_parts(run) && executor_.neighbours_map_copies(*this);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.sampler = run.plan.draws ? sampler_of(run.call.options) : Sampler();
   if (run.ready.size() < run.parts) run.ready.resize(run.parts);

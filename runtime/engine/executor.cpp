@@ -129,7 +129,7 @@ void Executor::lay_out_part(ActivePart& part) {
 
 std::uint32_t Executor::parts_in_flight(const CollectiveRun& run) const {
   const Plan& plan = run.plan;
-  if (plan.in_flight == 0 && run.maps_copies) return parts_with_copies(run);
+  if (plan.in_flight == 0 && run.maps_copies && run.hosts->count() == 1) return parts_with_copies(run);
   if (plan.in_flight == 0) return options_.parts_in_flight * (run.mappable ? more_mappable_parts : 1);
   if (plan.in_flight <= most_parts_in_flight) return plan.in_flight;
   throw std::length_error(fmt::format("the plan asks for {} parts in flight, at most {} are allowed", plan.in_flight,
@@ -143,13 +143,15 @@ std::uint32_t Executor::parts_with_copies(const CollectiveRun& run) const {
   return std::clamp<std::uint32_t>(fitting, 1, options_.parts_in_flight);
 }
 
-bool Executor::others_map_copies(const Group& group) {
+bool Executor::neighbours_map_copies(const Client& communicator) {
   if (!probe_) probe_ = memory_.of(MemoryKind::Host, true).take(1);
+  const Hosts& hosts = communicator.hosts();
+  const Rank host = hosts.host_of(communicator.rank());
   bool all = true;
-  for (Rank member = 0; member < group.size(); ++member) {
-    const Rank process = group.process_of(member);
-    if (process == rank_) continue;
-    all = transport_->is_mapped_by(static_cast<Peer>(process), {probe_, 1}) && all;
+  for (Rank member = 0; member < communicator.size(); ++member) {
+    if (member == communicator.rank() || hosts.host_of(member) != host) continue;
+    const auto peer = static_cast<Peer>(communicator.group().process_of(member));
+    all = transport_->is_mapped_by(peer, {probe_, 1}) && all;
   }
   return all;
 }

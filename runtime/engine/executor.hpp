@@ -141,9 +141,9 @@ class Executor : public Watched, private Receiver {
   Landings& landings() { return landings_; }
   /// Returns an unused run for the caller to fill. It is the caller's until abandon().
   CollectiveRun& take_call() { return *calls_.take(); }
-  /// Can all other members of the group read the copies that programs make for them? Members that have not been asked
+  /// Can all other ranks of this host read the copies that programs make for them? Ranks that have not been asked
   /// before begin to map the memory of the copies, and do not count as able until they have answered.
-  bool others_map_copies(const Group& group);
+  bool neighbours_map_copies(const Client& communicator);
   /// Has a call been served whose data lie on a device?
   bool has_device() const { return device_.load(std::memory_order_acquire); }
   MessageRun& take_message() { return *messages_.take(); }

@@ -23,6 +23,7 @@ struct ExecutorOptions {
   std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
   std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
   std::size_t mapped_bytes = 16 << 10;   ///< the shortest message that its receiver reads in mapped memory
+  std::size_t copied_bytes = 64 << 20;   ///< the longest part that is copied to memory that others map
   std::size_t cache_bytes = SIZE_MAX;    ///< received data of calls with so many bytes do not go into the caches
   std::uint32_t parts_in_flight = 2;     ///< of one run, unless its plan says how many; see more_mappable_parts
   std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced

@@ -88,6 +88,12 @@ struct Algorithm {
 /// board that is not there or too small, or it refuses.
 Status serves(const Algorithm& algorithm, const Call& call, const Hosts& hosts);
 
+/// May the program copy what others are to read to memory that they map? On several hosts, a program that is not
+/// by_hosts would also copy what it sends to other hosts.
+inline bool may_map_copies(const Algorithm& algorithm, const Hosts& hosts) {
+  return algorithm.maps_copies && (algorithm.by_hosts || hosts.count() == 1);
+}
+
 /// Runs the program for the position of the shape, within the frame of its structure. If the algorithm is symmetric,
 /// the result serves all positions.
 GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape);

@@ -63,28 +63,31 @@ void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
   for (Rank behind = 0; behind < ring.size - 1; ++behind) add(behind);
 }
 
-/// What rank (row, column) of a grid sends: in a ring along its row, over a piece for each column; and in a ring along
-/// its column, over the piece of that column, which is cut once more.
+/// Rank `own` of `size` ranks sends every other one the piece of that rank, and later its own piece.
+void add_direct(const Part& part, Rank size, Rank own, Sum& sum) {
+  for (Rank peer = 0; peer < size; ++peer) {
+    if (peer == own) continue;
+    sum.add(part.bytes(peer, peer + 1, size), part.first);
+    sum.add(part.bytes(own, own + 1, size), false);
+  }
+}
+
 struct Place {
   Rank row, column;
 };
-struct Grid {
-  Rank rows, columns;
-  int skip_in_rows = 0, skip_in_columns = 0;
-};
-void add_grid(const Part& part, const Grid& grid, Place own, Sum& sum) {
-  const auto [rows, columns, skip_in_rows, skip_in_columns] = grid;
-  add_ring(part, {columns, own.column, 0, columns, skip_in_rows}, sum);
-  add_ring(part, {rows, own.row, own.column * rows, rows * columns, skip_in_columns}, sum);
-}
 
+/// A rank of a grid sends in a ring along its row, over a piece for each column; and in a ring along its column, over
+/// the piece of that column, which is cut once more.
 void add_torus(const Part& part, Rank rank, Sum& sum) {
   const Rank rows = torus_rows(part.what.size), columns = part.what.size / rows;
+  const Place own{rank / columns, rank % columns};
   const int in_rows = skips_in_rows(part.what.skip, columns);
-  add_grid(part, {rows, columns, in_rows, part.what.skip - in_rows}, {rank / columns, rank % columns}, sum);
+  add_ring(part, {columns, own.column, 0, columns, in_rows}, sum);
+  add_ring(part, {rows, own.row, own.column * rows, rows * columns, part.what.skip - in_rows}, sum);
 }
 
-/// If all hosts have the same number of ranks, they are the rows of a grid. If not, each host has a binomial tree, and
+/// If all hosts have the same number of ranks, the ranks of a host exchange pieces directly. The ranks of all hosts
+/// that own the same piece stand in a ring over it, which cuts it once more. If not, each host has a binomial tree, and
 /// the leaders of the hosts stand in a ring. Every rank but the leader sends the data to the rank above it in the tree,
 /// and all send it to the ranks below them.
 void add_two_level(const Part& part, Rank rank, Sum& sum) {
@@ -103,7 +106,10 @@ void add_two_level(const Part& part, Rank rank, Sum& sum) {
   const auto k = static_cast<Rank>(hosts[static_cast<std::size_t>(own.row)].size());
   const bool even =
       std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.size() == hosts[0].size(); });
-  if (even) return add_grid(part, {h, k, 0, part.what.skip}, own, sum);
+  if (even) {
+    add_direct(part, k, own.column, sum);
+    return add_ring(part, {h, own.row, own.column * h, h * k, part.what.skip}, sum);
+  }
   if (own.column != 0) sum.add(part.bytes(0, 1, 1), part.first);
   for (Rank below = 1; below < k; ++below) {
     if ((below & (below - 1)) == own.column) sum.add(part.bytes(0, 1, 1), part.first);
@@ -232,15 +238,7 @@ void add_whole_ring(const Part& part, Rank rank, Sum& sum) {
   add_ring(part, {part.what.size, rank, 0, part.what.size, part.what.skip}, sum);
 }
 
-/// A rank sends every other rank the piece of that rank, and later its own piece.
-void add_direct(const Part& part, Rank rank, Sum& sum) {
-  const Rank p = part.what.size;
-  for (Rank peer = 0; peer < p; ++peer) {
-    if (peer == rank) continue;
-    sum.add(part.bytes(peer, peer + 1, p), part.first);
-    sum.add(part.bytes(rank, rank + 1, p), false);
-  }
-}
+void add_whole_direct(const Part& part, Rank rank, Sum& sum) { add_direct(part, part.what.size, rank, sum); }
 
 /// All data go to rank 0, and from there to every rank.
 void add_star(const Part& part, Rank rank, Sum& sum) {
@@ -257,7 +255,7 @@ Sends sends_of(std::string_view name) {
   if (name == "halving_doubling") return add_halving_doubling;
   if (name == "double_tree") return add_double_tree;
   if (name == "torus") return add_torus;
-  if (name == "direct") return add_direct;
+  if (name == "direct") return add_whole_direct;
   if (name == "star") return add_star;
   return name == "two_level" ? add_two_level : nullptr;
 }

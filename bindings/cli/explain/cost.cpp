@@ -40,25 +40,25 @@ double predicted_seconds(const Cost& cost, const ExplainOptions& options) {
   Rank most = 0;
   for (Rank host = 0; host < hosts.count(); ++host) most = std::max(most, hosts.ranks_on(host));
   const int processors = std::max(std::min<int>(options.processors, most), 1);
+  const TimeCurve& one = cost.on_board      ? options.inside.rows
+                         : cost.maps_copies ? options.inside.copies
+                                            : options.inside.messages;
   if (hosts.count() == 1) {
-    const TimeCurve& one = cost.on_board      ? options.inside.rows
-                           : cost.maps_copies ? options.inside.copies
-                                              : options.inside.messages;
     const double in_turn = messages_in_turn(cost), share = options.inside.share();
     const auto all = static_cast<double>(cost.total_messages);
     return share * std::max(in_turn * one.seconds(bytes / in_turn),
                             all * one.seconds(static_cast<double>(cost.total_bytes) / all) / processors);
   }
   const double between = cost.steps * options.latency + static_cast<double>(cost.host_bytes) / options.rate;
-  return most == 1
-             ? between
-             : std::max(between, options.inside.share() * options.inside.messages.seconds(bytes) * most / processors);
+  return most == 1 ? between : std::max(between, options.inside.share() * one.seconds(bytes) * most / processors);
 }
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure) {
-  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // the call was accepted
-  Cost cost{.steps = runtime::rounds_of(graphs.distinct()), .maps_copies = algorithm.maps_copies};
+  Structure copying = structure;
+  copying.maps_copies = may_map_copies(algorithm, hosts);
+  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = copying});  // the call was accepted
+  Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
   struct Moved {
     std::uint64_t out = 0, in = 0;
     int messages = 0;
@@ -79,6 +79,7 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
   };
   for (Rank me = 0; me < hosts.size(); ++me) {
     const Graph& graph = graphs.at(me);
+    for (const BufferInfo& buffer : graph.tables().buffers) cost.maps_copies = cost.maps_copies || buffer.mappable;
     for (const Step& step : graph.steps()) {
       if (!step.sends() && !step.meets()) continue;
       const std::uint64_t bytes = runtime::amount_in(graph, step.from, me, count).bytes_of(dtype);

@@ -13,21 +13,26 @@ namespace {
 
 constexpr std::size_t chunk = 4096;  // so that longer calls have several parts
 
-RanksOptions mapping(const bool& maps, std::uint64_t seed = 0) {
-  RanksOptions options{.network = {.seed = seed}, .executor = quick_executor()};
+/// `hosts` says where each rank is; empty: all on one.
+RanksOptions mapping(const bool& maps, std::uint64_t seed = 0, const std::vector<Rank>& hosts = {}) {
+  RanksOptions options{.network = {.seed = seed}, .executor = quick_executor(), .hosts = hosts};
   options.executor.mapped_bytes = 1;
   options.executor.chunk_bytes = chunk;
-  options.wrap = [&](Rank, std::unique_ptr<Transport> transport) -> std::unique_ptr<Transport> {
-    return std::make_unique<MappingTransport>(std::move(transport), maps);
+  options.wrap = [&maps, hosts](Rank rank, std::unique_ptr<Transport> transport) -> std::unique_ptr<Transport> {
+    std::vector<Peer> apart;
+    for (std::size_t other = 0; other < hosts.size(); ++other) {
+      if (hosts[other] != hosts[static_cast<std::size_t>(rank)]) apart.push_back(static_cast<Peer>(other));
+    }
+    return std::make_unique<MappingTransport>(std::move(transport), maps, apart);
   };
   return options;
 }
 
-const Algorithm& direct() {
-  static const Algorithm& found =
-      **select_algorithm({.collective = Collective::Allreduce, .options = {.algorithm = "direct"}}, 2);
-  return found;
+const Algorithm& called(const std::string& name) {
+  return **select_algorithm({.collective = Collective::Allreduce, .options = {.algorithm = name}}, 2);
 }
+
+const Algorithm& direct() { return called("direct"); }
 
 std::uint64_t mapped_messages(Ranks& ranks) {
   std::uint64_t all = 0;
@@ -71,6 +76,55 @@ TEST(MappedCopies, GiveTheRightResultOnAnyNumberOfRanksInAnyOrderOfDelivery) {
       EXPECT_EQ(mapped_messages(ranks) > 0, size > 1);
     }
   }
+}
+
+TEST(MappedCopies, GiveTheRightResultInsideSeveralHosts) {
+  const bool maps = true;
+  for (const auto& names : {std::vector<Rank>{0, 1, 0, 1}, {0, 0, 0, 1, 1, 1}, {0, 1, 2, 2, 1, 0}, {0, 0, 1}}) {
+    const auto size = static_cast<Rank>(names.size());
+    Oracles oracles(size, oracle_elements(9001, size));
+    std::deque<RankBuffers> buffers(names.size());
+    for (std::uint64_t seed : {0u, 1u, 2u}) {
+      Ranks ranks(size, mapping(maps, seed, names));
+      for (std::size_t count : {0, 1, 5, 1000, 9001}) {
+        for (Placement placement : {Placement::OutOfPlace, Placement::InPlace, Placement::Mixed}) {
+          const Case what{
+              .algorithm = &called("two_level"), .size = size, .count = count, .placement = placement, .hosts = names};
+          EXPECT_EQ(make(ranks, what, oracles, buffers), "") << to_string(what) << ", seed " << seed;
+        }
+      }
+      EXPECT_EQ(mapped_messages(ranks) > 0, Hosts(names).ranks_on_each() > 1) << "uneven hosts have trees";
+    }
+  }
+}
+
+TEST(MappedCopies, AreOfMessagesInsideAHost) {
+  const bool maps = true;
+  const std::vector<Rank> names = {0, 1, 0, 1, 0, 1};
+  Ranks ranks(6, mapping(maps, 0, names));
+  Oracles oracles(6, oracle_elements(6000, 6));
+  std::deque<RankBuffers> buffers(6);
+  Case what{.algorithm = &called("two_level"), .size = 6, .count = 6000, .hosts = names};
+  ASSERT_EQ(make(ranks, what, oracles, buffers), "");
+  const std::uint64_t parts = expected_parts(Collective::Allreduce, what.bytes(), 6, chunk);
+  EXPECT_EQ(mapped_messages(ranks), parts * 6 * 2 * 2) << "each of 6 ranks sends 2 messages to 2 others of its host";
+  what.algorithm = &direct();
+  ASSERT_EQ(make(ranks, what, oracles, buffers), "");
+  EXPECT_EQ(mapped_messages(ranks), parts * 6 * 2 * 2) << "a program that does not know the hosts makes no copies";
+}
+
+TEST(MappedCopies, AreMadeOnceTheRanksOfTheOwnHostMapThem) {
+  bool maps = false;
+  const std::vector<Rank> names = {0, 0, 1, 1};
+  Ranks ranks(4, mapping(maps, 0, names));
+  Oracles oracles(4, oracle_elements(1000, 4));
+  std::deque<RankBuffers> buffers(4);
+  const Case what{.algorithm = &called("two_level"), .size = 4, .count = 1000, .hosts = names};
+  ASSERT_EQ(make(ranks, what, oracles, buffers), "");
+  EXPECT_EQ(mapped_messages(ranks), 0u);
+  maps = true;
+  ASSERT_EQ(make(ranks, what, oracles, buffers), "");
+  EXPECT_EQ(mapped_messages(ranks), 4 * 2u);
 }
 
 TEST(MappedCopies, LetOthersReadAllMessagesWhereTheyLie) {
@@ -156,6 +210,19 @@ TEST(MappedCopies, AreNotMadeOfMessagesThatAreTooShortToBeReadInPlace) {
   EXPECT_EQ(mapped_messages(ranks), 0u);
   ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = 2, .count = 1024}, oracles, buffers), "");
   EXPECT_EQ(mapped_messages(ranks), 2 * 2u);
+}
+
+TEST(MappedCopies, AreNotMadeOfPartsThatAreLong) {
+  const bool maps = true;
+  for (std::size_t longest : {chunk, chunk - 1}) {
+    RanksOptions options = mapping(maps);
+    options.executor.copied_bytes = longest;
+    Ranks ranks(2, options);
+    Oracles oracles(2, oracle_elements(1024, 2));
+    std::deque<RankBuffers> buffers(2);
+    ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = 2, .count = 1024}, oracles, buffers), "");
+    EXPECT_EQ(mapped_messages(ranks), longest == chunk ? 2 * 2u : 0u);
+  }
 }
 
 TEST(MappedCopies, TakeNoMoreMemoryWhenCallsAreRepeated) {

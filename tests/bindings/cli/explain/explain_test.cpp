@@ -74,13 +74,16 @@ TEST(Cost, OfTwoLevelsIsTheLeastBetweenHosts) {
     for (Rank rank = 0; rank < p; ++rank) names.push_back(rank % count);
     const Cost even = cost(Collective::Allreduce, "two_level", Hosts(names), 1 << 10);
     const auto ranks = static_cast<std::uint64_t>(p), hosts = static_cast<std::uint64_t>(count);
-    expect_cost(even, 2 * (on_each - 1) + 2 * (count - 1), 2 * (ranks - 1) * 4096 / ranks, 2 * (ranks - 1) * 4096);
+    expect_cost(even, (on_each > 1 ? 2 : 0) + 2 * (count - 1), 2 * (ranks - 1) * 4096 / ranks, 2 * (ranks - 1) * 4096);
     EXPECT_EQ(even.host_bytes, 2 * (hosts - 1) * 4096 / hosts);
+    EXPECT_EQ(even.maps_copies, on_each > 1);
+    EXPECT_FALSE(cost(Collective::Allreduce, "direct", Hosts(names), 1 << 10).maps_copies);
   }
   const Cost uneven = cost(Collective::Allreduce, "two_level", Hosts(std::vector<Rank>{0, 0, 0, 0, 0, 1, 1, 2}), 300);
   EXPECT_EQ(uneven.steps, 2 + 3 + 2);  // up a tree of 5, around 3 leaders and back to the first, down the tree
   EXPECT_EQ(uneven.host_bytes, 2u * 2 * 1200 / 3);
   EXPECT_EQ(uneven.total_bytes, 2u * 2 * 1200 + 2u * 5 * 1200);
+  EXPECT_FALSE(uneven.maps_copies);
 }
 
 TEST(Cost, TheBusiestHostMayBeOneThatReceives) {
@@ -90,13 +93,16 @@ TEST(Cost, TheBusiestHostMayBeOneThatReceives) {
 }
 
 TEST(PredictedSeconds, BetweenHostsAreTheChainAndTheBusiestHost) {
-  const Cost cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000};
+  Cost cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000};
   ExplainOptions options{.hosts = Hosts(std::vector<Rank>{0, 1, 2}), .latency = 1e-5, .rate = 1e6};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3);
   options.inside = {.ranks = 2, .processors = 2, .messages = {{{1000, 1}}}};
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 6e-5 + 3e-3) << "no message stays inside a host";
   options.hosts = Hosts(std::vector<Rank>{0, 0, 1});
   EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 5) << "the host of two ranks moves 5000 bytes at 1000 a second";
+  options.inside.copies = {{{1000, 0.5}}};
+  cost.maps_copies = true;
+  EXPECT_DOUBLE_EQ(predicted_seconds(cost, options), 2.5) << "others read copies, at 2000 bytes a second";
 }
 
 TEST(PredictedSeconds, InsideAHostAreTheLongestOfTheChainTheBusiestRankAndAllMessagesOnAllProcessors) {
@@ -230,7 +236,7 @@ TEST(Explain, MarksTheAlgorithmThatIsTakenAndSaysWhy) {
   const std::string two = lacuna({"explain", "allreduce", "--hosts", "4,4"}).output;
   EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
       << two;
-  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8.549 ms"), 1u) << two;
+  EXPECT_EQ(count(two, "\n> two_level +4 +1.75 MiB +1 MiB +14 MiB +8.469 ms"), 1u) << two;
   EXPECT_EQ(lacuna({"explain", "allreduce", "--rate", "125e6", "--latency", "20e-6"}).output,
             lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
   for (Collective collective : all_collectives) {
