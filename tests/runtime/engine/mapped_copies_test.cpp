@@ -199,17 +199,21 @@ TEST(MappedCopies, AreNotMadeOfMemoryThatOthersMap) {
   EXPECT_EQ(MappableHeap::of_process().taken(), taken);
 }
 
-TEST(MappedCopies, AreNotMadeOfMessagesThatAreTooShortToBeReadInPlace) {
+TEST(MappedCopies, AreNotMadeOfMessagesThatAreTooShort) {
   const bool maps = true;
-  RanksOptions options = mapping(maps);
-  options.executor.mapped_bytes = 2048;
-  Ranks ranks(2, options);
-  Oracles oracles(2, oracle_elements(1024, 2));
-  std::deque<RankBuffers> buffers(2);
-  ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = 2, .count = 1023}, oracles, buffers), "");
-  EXPECT_EQ(mapped_messages(ranks), 0u);
-  ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = 2, .count = 1024}, oracles, buffers), "");
-  EXPECT_EQ(mapped_messages(ranks), 2 * 2u);
+  constexpr std::size_t shortest = 128, elements = shortest / sizeof(float);
+  for (Rank size : {2, 3, 4}) {
+    RanksOptions options = mapping(maps);
+    options.executor.mapped_bytes = shortest;
+    Ranks ranks(size, options);
+    const std::size_t count = static_cast<std::size_t>(size) * elements * (size == 2 ? runtime::lone_copy_factor : 1);
+    Oracles oracles(size, oracle_elements(count, size));
+    std::deque<RankBuffers> buffers(static_cast<std::size_t>(size));
+    ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = size, .count = count - 1}, oracles, buffers), "");
+    EXPECT_EQ(mapped_messages(ranks), 0u);
+    ASSERT_EQ(make(ranks, {.algorithm = &direct(), .size = size, .count = count}, oracles, buffers), "");
+    EXPECT_EQ(mapped_messages(ranks), static_cast<std::uint64_t>(size * (size - 1) * 2));
+  }
 }
 
 TEST(MappedCopies, AreNotMadeOfPartsThatAreLong) {
