@@ -133,27 +133,31 @@ inline std::string way_of_messages(const Environment& environment) {
   return said.at(0);
 }
 
-/// An allreduce of two ranks of one host sends messages of 100,000 bytes from ordinary memory. Says how they travel.
-inline std::string way_of_allreduce(const Environment& environment) {
-  const auto said = said_by_job(2, {environment, environment}, [](Communicator& world) {
-    const std::vector<float> data(50'000, 1.5f);
-    for (int round = 0; round < 20; ++round) {
-      std::vector<float> sum(data.size());
-      const Status status = world.call(allreduce(data, sum, Reduction::Sum, {.algorithm = "direct"}));
-      EXPECT_TRUE(status && sum == std::vector<float>(data.size(), 3));
-    }
-    return std::string(world.job_counters().mapped_messages > 0 ? "mapped" : "copied");
-  });
-  EXPECT_EQ(said.at(0), said.at(1));
+/// An allreduce of ranks of one host sends messages of 100,000 bytes from ordinary memory. Says how they travel.
+inline std::string way_of_allreduce(Rank ranks, const Environment& environment) {
+  const auto said =
+      said_by_job(ranks, std::vector(static_cast<std::size_t>(ranks), environment), [](Communicator& world) {
+        const auto size = static_cast<std::size_t>(world.size());
+        const std::vector<float> data(25'000 * size, 1.5f);
+        for (int round = 0; round < 20; ++round) {
+          std::vector<float> sum(data.size());
+          const Status status = world.call(allreduce(data, sum, Reduction::Sum, {.algorithm = "direct"}));
+          EXPECT_TRUE(status && sum == std::vector<float>(data.size(), 1.5f * static_cast<float>(size)));
+        }
+        return std::string(world.job_counters().mapped_messages > 0 ? "mapped" : "copied");
+      });
+  for (const std::string& other : said) EXPECT_EQ(other, said.at(0));
   return said.at(0);
 }
 
 inline void mapped() {
   EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1000"}}), "mapped");
   EXPECT_EQ(way_of_messages({{"LACUNA_MAPPED", "1001"}}), "copied");
-  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPED", "100000"}}), "mapped");
-  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPED", "100001"}}), "copied");
-  EXPECT_EQ(way_of_allreduce({{"LACUNA_MAPPABLE", "0"}}), "copied");
+  EXPECT_EQ(way_of_allreduce(3, {{"LACUNA_MAPPED", "100000"}}), "mapped");
+  EXPECT_EQ(way_of_allreduce(3, {{"LACUNA_MAPPED", "100001"}}), "copied");
+  EXPECT_EQ(way_of_allreduce(3, {{"LACUNA_MAPPABLE", "0"}}), "copied");
+  EXPECT_EQ(way_of_allreduce(2, {{"LACUNA_MAPPED", "12500"}}), "mapped");
+  EXPECT_EQ(way_of_allreduce(2, {{"LACUNA_MAPPED", "12501"}}), "copied");
 }
 
 inline void mappable() {
