@@ -254,8 +254,9 @@ bool Communicator::wants_copies(const CollectiveRun& run, const Algorithm& algor
   const Call& call = run.call;
   const Rank on_host = hosts().ranks_on(hosts().host_of(rank()));
   const std::size_t piece_bytes = call.count * size_of(call.dtype) / static_cast<std::size_t>(on_host);
-  const std::size_t of_several = on_host > 2 ? piece_bytes : piece_bytes / lone_copy_factor;
-  return on_host > 1 && of_several >= executor_.options().mapped_bytes && call.memory.kind == MemoryKind::Host &&
+  const std::size_t factor = on_host > 2 ? 1 : lone_copy_factor;
+  return on_host > 1 && piece_bytes / factor >= executor_.options().mapped_bytes &&
+         call.memory.kind == MemoryKind::Host &&
          !(has_mappable_output(call, size()) && is_mappable(call.input, input_length(call, size()), call.dtype));
 }
 
