@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares the times that `lacuna explain` predicts inside this host with those of `lacuna perf`; prints Markdown.
 
-For each number of ranks `lacuna tune` measures this machine with so many. Then allreduces run by the algorithm that
-lacuna chooses, and by all others that serve such calls. Each cell is the measured time over the predicted one. Nothing
-is asserted.
+For each number of ranks and in each round, `lacuna tune` measures this machine with so many. Then allreduces run by the
+algorithm that lacuna chooses, and by all others that serve such calls. Each cell is the median of the measured times
+over the median of the predicted ones. Nothing is asserted.
 
-  tests/perf/predictions.py BUILD [--ranks 2,4,8] [--quick]
+  tests/perf/predictions.py BUILD [--ranks 2,4,8] [--rounds N] [--quick]
 """
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 
@@ -53,10 +54,20 @@ class Predictions:
         with open(path, encoding="utf-8") as file:
             return json.load(file)["results"][0]["out_of_place"]["time_us"] / 1e6
 
-    def ratios(self, ranks, size):
-        """The measured time over the predicted one by algorithm, and the algorithm that is chosen."""
-        rows, chosen = self.predicted(ranks, size)
-        return {name: self.measured(ranks, size, name) / seconds for name, seconds in rows.items()}, chosen
+    def ratios(self, ranks, rounds):
+        """By size: the measured time over the predicted one by algorithm, and the algorithm that is chosen."""
+        predicted, measured, chosen = {}, {}, {}
+        for _ in range(rounds):
+            self.tune(ranks)
+            for size in SIZES:
+                rows, chosen[size] = self.predicted(ranks, size)
+                for name, seconds in rows.items():
+                    predicted.setdefault((size, name), []).append(seconds)
+                    measured.setdefault((size, name), []).append(self.measured(ranks, size, name))
+        table = {size: ({}, chosen[size]) for size in SIZES}
+        for (size, name), times in measured.items():
+            table[size][0][name] = statistics.median(times) / statistics.median(predicted[size, name])
+        return table
 
 
 def share_near(ratios):
@@ -68,14 +79,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
     parser.add_argument("--ranks", default="2,4,8")
-    parser.add_argument("--quick", action="store_true", help="three iterations of each call: only shows that it works")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one round of three iterations: only shows that it works")
     options = parser.parse_args()
     of_chosen, of_all = [], []
     with tempfile.TemporaryDirectory() as folder:
         predictions = Predictions(options.build, folder, options.quick)
         for ranks in map(int, options.ranks.split(",")):
-            predictions.tune(ranks)
-            table = {size: predictions.ratios(ranks, size) for size in SIZES}
+            table = predictions.ratios(ranks, 1 if options.quick else options.rounds)
             names = list(dict.fromkeys(name for ratios, _ in table.values() for name in ratios))
             print(f"\n{ranks} ranks, measured / predicted; the chosen algorithm is in bold\n")
             print("| size | " + " | ".join(names) + " |\n| ---: |" + " ---: |" * len(names))
