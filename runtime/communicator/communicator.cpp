@@ -11,7 +11,6 @@
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/digest.hpp"
-#include "runtime/values/mappable_heap.hpp"
 
 namespace lacuna::runtime {
 
@@ -21,16 +20,6 @@ Hosts of_ranks(const Hosts& hosts, Rank ranks) {
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
   return ranks == hosts.size() ? hosts : hosts.of(all);
-}
-
-/// Can other processes of the host map all of these elements?
-bool is_mappable(const void* begin, std::size_t count, Dtype dtype) {
-  const std::span bytes(static_cast<const std::byte*>(begin), count * size_of(dtype));
-  return begin && MappableHeap::of_process().find(bytes);
-}
-
-bool has_mappable_output(const Call& call, Rank size) {
-  return is_mappable(call.output, output_length(call, size), call.dtype);
 }
 
 }  // namespace
@@ -240,24 +229,10 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.options.algorithm.assign(KeptCalls::may_keep(call) ? std::string_view(options.algorithm) : "");
   fill(run, options);
   run.in_place = is_in_place(run.call, rank());
-  const ExecutorOptions& configured = executor_.options();
   const std::size_t bytes = bytes_of_buffers(run);
-  run.past_caches = bytes >= configured.cache_bytes;
-  run.mappable = !run.method && bytes > configured.chunk_bytes && configured.chunk_bytes >= configured.mapped_bytes &&
-                 has_mappable_output(run.call, size());
+  run.past_caches = bytes >= executor_.options().cache_bytes;
+  run.mappable = may_read_output(run, bytes);
   run.wants_copies = wants_copies(run, algorithm);
-}
-
-/// Do others of the host have to read copies of the caller's data, if they are to read anything in place?
-bool Communicator::wants_copies(const CollectiveRun& run, const Algorithm& algorithm) const {
-  if (!may_map_copies(algorithm, hosts())) return false;
-  const Call& call = run.call;
-  const Rank on_host = hosts().ranks_on(hosts().host_of(rank()));
-  const std::size_t piece_bytes = call.count * size_of(call.dtype) / static_cast<std::size_t>(on_host);
-  const std::size_t factor = on_host > 2 ? 1 : lone_copy_factor;
-  return on_host > 1 && piece_bytes / factor >= executor_.options().mapped_bytes &&
-         call.memory.kind == MemoryKind::Host &&
-         !(has_mappable_output(call, size()) && is_mappable(call.input, input_length(call, size()), call.dtype));
 }
 
 std::size_t Communicator::bytes_of_buffers(const CollectiveRun& run) const {

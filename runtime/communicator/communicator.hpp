@@ -178,10 +178,16 @@ class Communicator : public Client {
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
   static void fill(CollectiveRun& run, const Options& options);
   std::size_t bytes_of_buffers(const CollectiveRun& run) const;
+
+  // What other ranks of the host read where it lies (communicator_in_place.cpp)
+  /// Is it a long call without a method, whose output they can map? Its buffers have so many bytes.
+  bool may_read_output(const CollectiveRun& run, std::size_t bytes) const;
+  /// Would they have to read copies of the caller's data?
   bool wants_copies(const CollectiveRun& run, const Algorithm& algorithm) const;
+  /// Is the memory that copies of its parts need within bounds?
+  bool may_copy_parts(const CollectiveRun& run) const;
 
   // How a run starts (communicator_ready.cpp)
-  bool may_copy_parts(const CollectiveRun& run) const;
   CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   Status start_or_give_back(CollectiveRun& run, Executor::Lock& lock);

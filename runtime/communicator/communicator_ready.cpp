@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <new>
 
 #include "runtime/communicator/communicator.hpp"
@@ -38,12 +37,6 @@ Sampler& Communicator::sampler_of(const Options& options) {
 
 const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPlan& part) {
   return part.program ? *part.program : *run.algorithm;
-}
-
-/// Is the memory that copies of its parts need within bounds?
-bool Communicator::may_copy_parts(const CollectiveRun& run) const {
-  const std::size_t longest = executor_.options().copied_bytes / size_of(run.call.dtype);
-  return std::ranges::all_of(run.plan.parts, [&](const PartPlan& part) { return part.data.count <= longest; });
 }
 
 /// Makes the plan of the run's next start. For each part of it, finds where this rank stands and, if it is cached, the
