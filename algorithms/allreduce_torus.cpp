@@ -17,7 +17,7 @@ const Algorithm allreduce_torus = {
         [](GraphBuilder& g) {
           const Topology grid = Topology::torus(g.size());
           const Rank columns = grid.line(g.position(), 1).size();
-          grid_allreduce(g, grid, rows_first(g.parameters<LeftOut>().rounds, columns), InRows::Ring);
+          grid_allreduce(g, grid, rows_first(g.parameters<LeftOut>().rounds, columns), RowExchange::Ring);
         },
     .parameters = &parameter_set<LeftOut>,
 };

@@ -78,7 +78,7 @@ bool Board::all_have_passed(std::uint64_t turn) {
 void Board::copy(std::span<const std::byte> from, std::byte* to) {
   constexpr std::size_t piece = 2048, longest_short = 1024;
   if (from.size() <= longest_short) {
-    if (!from.empty()) std::memmove(to, from.data(), from.size());  // no bytes, perhaps no address
+    if (!from.empty()) std::memmove(to, from.data(), from.size());  // an empty row may have no address
     return;
   }
   for (; !from.empty(); from = from.subspan(std::min(piece, from.size()))) {

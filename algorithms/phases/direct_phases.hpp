@@ -7,8 +7,8 @@ namespace lacuna {
 
 /// The two phases of an allreduce along a line of positions that reach each other's memory at once, as on one host.
 /// Index i of the line owns piece i. Each phase is one round, in which an index sends every other index one message.
-/// `input(piece)` and `output(piece)` say where a piece lies. If the others can't map the caller's memory, they are
-/// sent copies that they can map.
+/// `input(piece)` and `output(piece)` say where a piece lies. Where others can't map the caller's memory, an index
+/// sends copies that they can map (GraphBuilder::mappable).
 
 /// Reduce-scatter: each index sends every other index the piece that this one owns. The owner adds up what comes, in
 /// the order of the distances. On a line of one position it copies.

@@ -17,7 +17,7 @@ inline GridRounds rows_first(int rounds, Rank columns) {
 }
 
 /// How the positions of a row exchange their pieces.
-enum class InRows {
+enum class RowExchange {
   Ring,   ///< around a ring, of which the first rounds may be left out
   Direct  ///< all at once, which suits positions of one host
 };
@@ -25,11 +25,11 @@ enum class InRows {
 /// Allreduce on a grid of r rows and c columns, whose columns are rings. A reduce-scatter along the own row leaves each
 /// position a piece. An allreduce along its column completes the sum of this piece. Then the pieces are gathered along
 /// the row.
-/// It takes 2(c-1) rounds along rows that are rings, and 2 along others, and 2(r-1) along columns. A position sends
-/// 2(c-1)/c of the data along its row and 2(r-1)/(rc) along its column. Without the first rounds of the reductions, as
-/// many as `left_out` says, a piece has the terms of (c-in_rows)(r-in_columns) positions. Source: Mikami et al.,
-/// Massively distributed SGD: ImageNet/ResNet-50 training in a flash (2018), 2D-torus all-reduce.
-inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds left_out, InRows in_rows) {
+/// Along the columns it takes 2(r-1) rounds. Along the rows it takes 2(c-1) if they are rings, and else 2. A position
+/// sends 2(c-1)/c of the data along its row and 2(r-1)/(rc) along its column. Without the first rounds of the
+/// reductions, as many as `left_out` says, a piece has the terms of (c-in_rows)(r-in_columns) positions. Source: Mikami
+/// et al., Massively distributed SGD: ImageNet/ResNet-50 training in a flash (2018), 2D-torus all-reduce.
+inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds left_out, RowExchange rows) {
   const Line row = grid.line(g.position(), 1), column = grid.line(g.position(), 0);
   const Rank c = row.size(), r = column.size(), first = row.own * r;
   left_out = {rounds_left_out(g, left_out.in_rows, c - 1), rounds_left_out(g, left_out.in_columns, r - 1)};
@@ -38,7 +38,7 @@ inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds lef
   const auto so_far = [&](Rank i) { return c > 1 ? in_column(i) : g.input(i, i + 1, r); };
 
   const auto input = [&](Rank i) { return g.input(i, i + 1, c); };
-  if (c > 1 && in_rows == InRows::Ring) {
+  if (c > 1 && rows == RowExchange::Ring) {
     const auto partial = [&](Rank, Rank i) { return in_row(i); };
     ring_reduce_scatter(g, row, input, partial, left_out.in_rows);
   } else if (c > 1) {
@@ -50,7 +50,7 @@ inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds lef
   }
   g.finish(in_column(column.own), (c - left_out.in_rows) * (r - left_out.in_columns));
   ring_allgather(g, column, in_column);
-  if (in_rows == InRows::Ring) {
+  if (rows == RowExchange::Ring) {
     ring_allgather(g, row, in_row);
   } else {
     direct_allgather(g, row, in_row);

@@ -30,7 +30,7 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
 /// missing. Source: Jia et al., Highly scalable deep learning training system with mixed-precision (2018).
 inline void two_level_allreduce(GraphBuilder& g, int skip = 0) {
   const Topology hosts = Topology::two_level(g.hosts());
-  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip}, InRows::Direct);
+  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip}, RowExchange::Direct);
   const Region sum = tree_reduce(g, hosts, g.input(), g.output());
   if (!hosts.parent(g.position())) ring_of_leaders(g, hosts.line(g.position(), 0), sum, skip);
   tree_broadcast(g, hosts, g.output());

@@ -32,8 +32,8 @@ struct [[nodiscard]] TypedCall {
   std::size_t input = 0;   ///< elements of its input, if this rank has one
   std::size_t output = 0;  ///< elements of its output, if this rank has one
   Memory output_memory{};  ///< of its output, if this rank has one; a rank with both needs equal ones
-  /// The call has one buffer, and both lengths are its own: where the collective has a block for each rank on one side
-  /// only, the other side is block `rank` of the buffer.
+  /// The call has one buffer, and both lengths are those of this buffer. If the collective has a block for each rank on
+  /// one side only, the other side is block `rank` of the buffer.
   bool in_place = false;
 };
 

@@ -180,9 +180,9 @@ class Communicator : public Client {
   std::size_t bytes_of_buffers(const CollectiveRun& run) const;
 
   // What other ranks of the host read where it lies (communicator_in_place.cpp)
-  /// Is it a long call without a method, whose output they can map? Its buffers have so many bytes.
+  /// Can they map the output of this call, and is it a long call without a method? `bytes`: of its buffers.
   bool may_read_output(const CollectiveRun& run, std::size_t bytes) const;
-  /// Would they have to read copies of the caller's data?
+  /// Is it worth to send them copies, because they can't map the caller's buffers and the messages are long?
   bool wants_copies(const CollectiveRun& run, const Algorithm& algorithm) const;
   /// Is the memory that copies of its parts need within bounds?
   bool may_copy_parts(const CollectiveRun& run) const;

@@ -50,7 +50,8 @@ inline constexpr std::uint32_t more_mappable_parts = 4;
 /// If the program of a run makes copies for other ranks, its parts in flight have at most so many bytes of data
 /// together. A part that has more is in flight alone.
 inline constexpr std::size_t bytes_of_copies = 4 << 20;
-/// A copy that only one other rank reads must be so many times as long as others to be quicker than the transport's.
+/// If only one other rank reads a copy, the copy is made from so many times the length on. A shorter one takes longer
+/// than a message that the transport copies.
 inline constexpr std::size_t lone_copy_factor = 8;
 /// How long the watch has to say why a connection broke.
 inline constexpr std::chrono::seconds broken_link_grace{1};

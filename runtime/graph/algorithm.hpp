@@ -88,8 +88,8 @@ struct Algorithm {
 /// board that is not there or too small, or it refuses.
 Status serves(const Algorithm& algorithm, const Call& call, const Hosts& hosts);
 
-/// May the program copy what others are to read to memory that they map? On several hosts, a program that is not
-/// by_hosts would also copy what it sends to other hosts.
+/// May the program send copies that other ranks of the host map and read? If there are several hosts, a program that is
+/// not by_hosts may not, because it would also copy what it sends to other hosts.
 inline bool may_map_copies(const Algorithm& algorithm, const Hosts& hosts) {
   return algorithm.maps_copies && (algorithm.by_hosts || hosts.count() == 1);
 }

@@ -82,6 +82,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one round of three iterations: only shows that it works")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds is {options.rounds}, must be at least 1")
     of_chosen, of_all = [], []
     with tempfile.TemporaryDirectory() as folder:
         predictions = Predictions(options.build, folder, options.quick)

@@ -76,7 +76,7 @@ struct Place {
   Rank row, column;
 };
 
-/// A rank of a grid sends in a ring along its row, over a piece for each column; and in a ring along its column, over
+/// A rank of a grid stands in two rings. That along its row moves a piece for each column. That along its column moves
 /// the piece of that column, which is cut once more.
 void add_torus(const Part& part, Rank rank, Sum& sum) {
   const Rank rows = torus_rows(part.what.size), columns = part.what.size / rows;

@@ -9,7 +9,7 @@
 
 namespace lacuna::test {
 
-/// A transport whose peers map this process's MappableHeap, as those of the same host do.
+/// A transport whose peers map this process's MappableHeap, as ranks of the same host do.
 class MappingTransport final : public ForwardingTransport {
  public:
   /// While `maps` is false, the peers do not map it. The peers of `apart` never do.

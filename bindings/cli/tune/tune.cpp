@@ -22,8 +22,8 @@
 namespace lacuna::cli {
 namespace {
 
-/// What is measured: messages of these sizes. Each message of the algorithm has all data of its call or, where it sends
-/// in pieces, the piece of one rank.
+/// Messages of these sizes are measured. Each message of the algorithm has all data of its call. If `in_pieces` is set,
+/// it has the piece of one rank.
 struct Measured {
   const char* algorithm;
   std::vector<std::size_t> sizes;
