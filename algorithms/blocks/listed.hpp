@@ -10,8 +10,7 @@
 /// Each entry has the elements of a block, and its place is the block's number in the data.
 namespace lacuna::block {
 
-/// Does this rank bring a list?
-inline bool brings_list(const PartView& part) { return part.call.input_entries.places != nullptr; }
+using sparse::brings_list;
 
 /// Ports of the kernel that looks at the own list. It numbers the blocks that are listed, through all shards, and sorts
 /// the entries by these numbers, as kernels::Backend::sum_rows takes them. `numbers` has the number of each entry, and

@@ -30,7 +30,7 @@ struct FindThreshold {
     const sparse::Accumulator from(call, accumulator, input);
     const Dtype dtype = call.part.call.dtype;
     bool is_added = !from.feeds_back();
-    if (entries.brought.are_there()) {
+    if (sparse::brings_list(call.part)) {
       const auto sorted = entries.run(call);
       if (!sorted) return sorted.status();
       from.add(*sorted);

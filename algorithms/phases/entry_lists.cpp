@@ -16,7 +16,7 @@ Extent places_brought(const PartView& part) {
 }
 
 Extent values_brought(const PartView& part) {
-  if (!part.call.input_entries.places) return memory_of(nullptr, 0, part.call.dtype);
+  if (!brings_list(part)) return memory_of(nullptr, 0, part.call.dtype);
   const InputEntries& given = part.call.input_entries;
   return memory_of(part.call.input, given.count * given.length, part.call.dtype);
 }
@@ -39,7 +39,7 @@ Extent count_of_result(const PartView& part) {
 
 Extent elements_brought(const PartView& part) {
   const Call& call = part.call;
-  if (call.input_entries.places) return memory_of(nullptr, 0, call.dtype);
+  if (brings_list(part)) return memory_of(nullptr, 0, call.dtype);
   const auto* data = static_cast<const std::byte*>(call.input);
   if (traits_of(call.collective).input == Holds::Blocks) return memory_of(data, places_of(part), call.dtype);
   return memory_of(data + part.part.data.offset * size_of(call.dtype), part.count, call.dtype);

@@ -6,12 +6,12 @@
 /// (InputEntries, OutputEntries).
 namespace lacuna::sparse {
 
+/// Does this rank bring a list? If not, its input holds all elements. The list may be empty, and then lies nowhere.
+inline bool brings_list(const PartView& part) { return part.call.input_entries.places != nullptr; }
+
 /// Ports of a list that the call may bring. Each rank may bring one or none.
 struct ReadInputEntries {
   Read places, values;
-
-  /// Does the call bring a list? If not, the input holds all elements.
-  bool are_there() const { return places->data != nullptr; }
 };
 ReadInputEntries input_entries(GraphBuilder& g);
 /// Returns all elements of an input that is not in place. Blocks lie one after the other. It is empty if the call

@@ -202,7 +202,7 @@ void select_of_entries(const Given& given, const List& sorted) {
 Status Select::operator()(const KernelCall& call) const {
   const Stopwatch watch(call, sparse::measure::select_time);
   const Given given(call, *this);
-  if (entries.brought.are_there()) {
+  if (sparse::brings_list(call.part)) {
     const auto sorted = entries.run(call);
     if (!sorted) return sorted.status();
     if (!given.from.feeds_back()) {

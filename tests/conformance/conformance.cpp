@@ -40,6 +40,11 @@ constexpr Property all[] = {
      "with 0, 1, P-1, P+1, 17 and 257 elements on P = 1 to 9 ranks, the order changes no bit, all ranks have the same "
      "result where none lacks anything, and mass is conserved where there is a residual",
      fault_of<serves_every_count>},
+    {"ServeOperandsThatAreEmptySingleOrFull",
+     "all collectives end well with 0, 1 and some elements or entries, with null for what is empty, on 1, 2 and 4 "
+     "ranks "
+     "and hosts; a list gives the bits that its elements give",
+     fault_of<serves_every_length_of_operands>},
     {"WriteEveryElement", "the result does not depend on what the output held before", fault_of<writes_every_element>},
     {"ConserveMassWhereTheyHaveAResidual",
      "all that went in is in the results or in the residuals, with 100 elements on 1 to 9 ranks",

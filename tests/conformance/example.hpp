@@ -8,7 +8,7 @@
 
 namespace lacuna::conformance {
 
-/// An example of a method, served by one of its allreduces.
+/// An example of a method, served by one of its algorithms.
 struct Example {
   const Method* method;
   MethodOptions options;
@@ -19,7 +19,10 @@ struct Example {
   Call call(MethodState& state, std::size_t count = 100) const;
 };
 
-/// Each example of a method with each of its allreduces, as far as so many ranks accept a call of so many elements.
-std::vector<Example> examples_of(const Method& method, Rank size, std::size_t count = 100);
+/// Each example of a method with each of its algorithms, as far as ranks on these hosts accept a call of so many
+/// elements.
+std::vector<Example> examples_of_all_collectives(const Method& method, const Hosts& hosts, std::size_t count);
+/// Those that are served by an allreduce.
+std::vector<Example> examples_of(const Method& method, const Hosts& hosts, std::size_t count = 100);
 
 }  // namespace lacuna::conformance

@@ -19,6 +19,7 @@ void states_rounds_beside_bytes(const Method& method);
 // Its results.
 void gives_the_same_bits(const Method& method);
 void serves_every_count(const Method& method);
+void serves_every_length_of_operands(const Method& method);
 void writes_every_element(const Method& method);
 void conserves_mass(const Method& method);
 void goes_on_from_a_saved_state(const Method& method);
