@@ -1,13 +1,25 @@
-# Finds a Fortran compiler. The module is built where there is one, but not with sanitizers or by a cross compiler.
+# Says whether the Fortran module is built. With AUTO it is where there is a compiler, but not with sanitizers or by a
+# cross compiler. What was not found is looked for again each time, and afterwards LACUNA_FORTRAN is ON or OFF.
 include(CheckLanguage)
-set(lacuna_fortran_default OFF)
-if(NOT CMAKE_CROSSCOMPILING AND NOT LACUNA_SANITIZE)
-  check_language(Fortran)
-  if(CMAKE_Fortran_COMPILER)
-    set(lacuna_fortran_default ON)
+set(LACUNA_FORTRAN AUTO CACHE STRING "Build the Fortran module: ON, OFF, or AUTO, which is ON where there is a compiler")
+set_property(CACHE LACUNA_FORTRAN PROPERTY STRINGS AUTO ON OFF)
+if(LACUNA_FORTRAN STREQUAL AUTO)
+  if(CMAKE_CROSSCOMPILING OR LACUNA_SANITIZE)
+    set(LACUNA_FORTRAN OFF)
+  else()
+    if(NOT CMAKE_Fortran_COMPILER)
+      unset(CMAKE_Fortran_COMPILER CACHE)
+    endif()
+    check_language(Fortran)
+    if(CMAKE_Fortran_COMPILER)
+      set(LACUNA_FORTRAN ON)
+    else()
+      set(LACUNA_FORTRAN OFF)
+      message(STATUS "No Fortran compiler was found: lacuna is built without its Fortran module. Once there is one, "
+                     "configure again.")
+    endif()
   endif()
 endif()
-option(LACUNA_FORTRAN "Build the Fortran module" ${lacuna_fortran_default})
 if(LACUNA_FORTRAN)
   enable_language(Fortran)
   # Module files and array descriptors are those of this compiler.
