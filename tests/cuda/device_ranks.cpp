@@ -2,7 +2,6 @@
 // them share. Both must give the same bits. `lacuna launch -n 4 -- cuda_device_ranks` runs it.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -79,21 +78,6 @@ class Ranks {
     return different;
   }
 
-  /// How long a plain call with data on the device takes, in seconds: the least of ten.
-  Result<double> time_of(std::size_t elements) {
-    auto* const data = take(2 * elements);
-    Call call{.collective = Collective::Allreduce, .input = data, .output = data + elements, .count = elements};
-    call.memory = {.kind = MemoryKind::Cuda, .device = device_.number()};
-    double least = 1e9;
-    for (int i = 0; i < 10; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      if (Status status = communicator_.call(call); !status) return status;
-      least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    give_back(data, 2 * elements);
-    return least;
-  }
-
  private:
   float* take(std::size_t elements) {
     auto* const memory = device_.memory().take(elements * sizeof(float));
@@ -135,13 +119,6 @@ int run() {
     right = right && *different == 0;
     if (communicator->rank() == 0 || *different > 0) {
       fmt::print("rank {}: {:<20} {} elements differ\n", communicator->rank(), kind.name, *different);
-    }
-  }
-  for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{100} << 20}) {
-    const auto seconds = ranks.time_of(bytes / sizeof(float));
-    if (!seconds) return fmt::print(stderr, "{}\n", seconds.status().to_string()), 1;
-    if (communicator->rank() == 0) {
-      fmt::print("allreduce of {} MiB on {} ranks: {:.3f} ms\n", bytes >> 20, communicator->size(), *seconds * 1e3);
     }
   }
   return right ? 0 : 1;

@@ -1,6 +1,10 @@
-"""PyTorch's nearest functions to the kernels of device_bench, on the same array: 64 Mi normal elements of f32."""
+"""PyTorch's nearest functions to the kernels of device_bench, on the same array: 64 Mi normal elements of f32.
 
+device_peer.py [CSV]: the file gets the rows too."""
+
+import csv
 import statistics
+import sys
 import time
 
 import torch
@@ -38,6 +42,7 @@ sparse = [torch.sparse_coo_tensor(torch.clamp(places + moved, max=count - 1).uni
           for moved in (0, 1)]
 print(f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}")
 print(f"{'function':<44} {'us':>9} {'GB/s':>9} {'of copy':>7}")
+rows = [["name", "us", "GB/s", "of copy"]]
 for what, moved, work in [
     ("copy_", 2 * size, lambda: b.copy_(a)),
     ("add_", 3 * size, lambda: b.add_(a)),
@@ -47,4 +52,8 @@ for what, moved, work in [
     ("sum of two sparse tensors", 4 * k * 8, lambda: sparse[0] + sparse[1]),
 ]:
     seconds = time_of(work)
-    print(f"{what:<44} {seconds * 1e6:9.1f} {moved / seconds / 1e9:9.0f} {100 * moved / seconds / copied:6.0f}%")
+    rows.append([what, f"{seconds * 1e6:.1f}", f"{moved / seconds / 1e9:.0f}", f"{100 * moved / seconds / copied:.0f}%"])
+    print("{:<44} {:>9} {:>9} {:>7}".format(*rows[-1]))
+if len(sys.argv) > 1:
+    with open(sys.argv[1], "w", newline="") as file:
+        csv.writer(file).writerows(rows)
