@@ -61,11 +61,12 @@ struct CountBlocks {
       const std::byte* const map = owner == part.position ? own->data : set_at(part, sets->data, owner);
       if ((map[i / 8] >> i % 8 & std::byte{1}) != std::byte{0}) counter.add(block);
     }
-    auto* const to = counts->data + part.part.draw * sizeof(Counts);
+    const std::size_t parts = part.plan.parts.size(), each = parts_for_a_count(parts), row = part.part.draw / each;
+    std::byte* const to = counts->data + row * sizeof(Counts);
     std::memcpy(to, counter.counts().data(), sizeof(Counts));
-    // Parts behind the last one have counted nothing.
-    const std::size_t end = part.plan.parts.size();
-    if (part.part.draw + 1 == end) std::memset(to + sizeof(Counts), 0, (most_counted_parts - end) * sizeof(Counts));
+    // Rows behind that of the last part that counts hold nothing.
+    const std::size_t rows = (parts + each - 1) / each;
+    if (row + 1 == rows) std::memset(to + sizeof(Counts), 0, (most_counted_parts - rows) * sizeof(Counts));
     return {};
   }
 };

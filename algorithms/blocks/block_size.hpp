@@ -8,7 +8,7 @@
 /// length follows the data, without a message.
 namespace lacuna::block {
 
-/// The array of the state that holds the counts: for each part of the run that counted, one number for each length.
+/// The array of the state that holds the counts: for each part that counted, one number for each length.
 inline constexpr std::string_view counts_array = "block_counts";
 /// Blocks are so long if nothing has been counted.
 inline constexpr std::size_t usual_length = 256;
@@ -20,6 +20,11 @@ inline constexpr std::size_t counts_of_state = most_counted_parts * lengths;
 /// Does the next run count? For this the ranks need all blocks of the result, and a state. The aggregators of a job
 /// have none.
 bool counts_next(const PlanRequest& request);
+/// In a run that counts and has so many parts, one part of each so many counts, so that most_counted_parts of them do
+/// at most. The others look like them.
+constexpr std::size_t parts_for_a_count(std::size_t parts) {
+  return (parts + most_counted_parts - 1) / most_counted_parts;
+}
 /// How long blocks are in the next run.
 std::size_t length_of_next(const PlanRequest& request);
 

@@ -136,11 +136,15 @@ void plan_parts(const PlanRequest& request, PartPlan part, Plan& plan) {
   const Call& call = request.call;
   const std::size_t block = part.arguments.as<Arguments>().block, blocks = (call.count + block - 1) / block;
   const std::size_t parts = parts_of(request, blocks);
+  Form form = part.structure.parameters.as<Form>();
+  const bool counts = form.counts;
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t begin = boundary(i, blocks, parts) * block;
     const std::size_t end = std::min(boundary(i + 1, blocks, parts) * block, call.count);
     part.data = {begin, end - begin};
     part.draw = static_cast<std::uint32_t>(i);
+    form.counts = counts && i % parts_for_a_count(parts) == 0;
+    part.structure.parameters = form;
     plan.parts.push_back(part);
   }
   plan.in_flight = parts_in_flight;

@@ -24,6 +24,9 @@ constexpr Property all[] = {
      "measures have names and help, and a plan tells those that it counts once", fault_of<describes_measures>},
     {"RefuseAnOptionThatIsGivenTwice", "an option that is given twice is refused by name",
      fault_of<refuses_an_option_twice>},
+    {"KeepTheEndsOfTheirOptionsRangesWhole",
+     "the least and the most that an option may be are held as they are given, and what is beyond them is refused",
+     fault_of<keeps_options_whole>},
     {"MakeForCheckpointsTheArraysThatCallsMake", "Method::state makes the arrays that calls make",
      fault_of<makes_arrays_for_checkpoints>},
     {"HaveGraphsThatFitTogetherAlsoOfWhatFollows",
@@ -45,6 +48,10 @@ constexpr Property all[] = {
      "ranks "
      "and hosts; a list gives the bits that its elements give",
      fault_of<serves_every_length_of_operands>},
+    {"ServeEveryNumberOfParts",
+     "with the options as they are by default, calls in 1, 63, 64, 65 and 1000 parts give the same bits in any order, "
+     "on all ranks, and conserve mass; the number of parts is the next power of two where they are no fewer",
+     fault_of<serves_every_number_of_parts>},
     {"WriteEveryElement", "the result does not depend on what the output held before", fault_of<writes_every_element>},
     {"ConserveMassWhereTheyHaveAResidual",
      "all that went in is in the results or in the residuals, with 100 elements on 1 to 9 ranks",

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <set>
 
 #include "algorithms/registry/registry.hpp"
@@ -51,6 +52,44 @@ void refuses_an_option_twice(const Method& method) {
     const Status status = method_options(fmt::format("{}:{},{}", method.name, example, first)).status();
     const std::string due = fmt::format("invalid argument: {}: {} is given twice", method.name, name);
     demand(status.to_string() == due, "the error of {},{} is: {}", example, first, status.to_string());
+  }
+}
+
+namespace {
+
+/// The ends of an option's range, and numbers beyond them.
+struct Ends {
+  std::vector<OptionValue> inside, beyond;
+
+  explicit Ends(const Option& option) {
+    if (option.kind == Option::Kind::Integer) {
+      const auto least = static_cast<std::int64_t>(option.least), most = static_cast<std::int64_t>(option.most);
+      inside = {least, most};
+      beyond = {least - 1, most + 1};
+    } else if (option.kind == Option::Kind::Number) {
+      inside = {option.least, option.most};
+      beyond = {std::nextafter(option.least, -HUGE_VAL), std::nextafter(option.most, HUGE_VAL)};
+    }
+  }
+};
+
+}  // namespace
+
+void keeps_options_whole(const Method& method) {
+  for (const Option& option : method.options) {
+    const auto text = [&](const OptionValue& value) {
+      return fmt::format("{}:{}={}", method.name, option.name, value_text(value));
+    };
+    const Ends ends(option);
+    for (const OptionValue& value : ends.inside) {
+      const auto options = method_options(text(value));
+      demand(options.is_ok(), "{}", options.status().to_string());
+      const OptionValue held = option.get(options->get());
+      demand(held == value, "{} is held as {}", text(value), value_text(held));
+    }
+    for (const OptionValue& value : ends.beyond) {
+      demand(!method_options(text(value)), "{} is beyond its range, and is not refused", text(value));
+    }
   }
 }
 

@@ -24,5 +24,7 @@ struct Example {
 std::vector<Example> examples_of_all_collectives(const Method& method, const Hosts& hosts, std::size_t count);
 /// Those that are served by an allreduce.
 std::vector<Example> examples_of(const Method& method, const Hosts& hosts, std::size_t count = 100);
+/// The method with its options as they are by default, served by its allreduces.
+std::vector<Example> defaults_of(const Method& method, const Hosts& hosts, std::size_t count);
 
 }  // namespace lacuna::conformance

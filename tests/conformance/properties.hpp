@@ -9,6 +9,7 @@ namespace lacuna::conformance {
 void has_examples(const Method& method);
 void describes_measures(const Method& method);
 void refuses_an_option_twice(const Method& method);
+void keeps_options_whole(const Method& method);
 void makes_arrays_for_checkpoints(const Method& method);
 
 // Its graphs.
@@ -20,6 +21,7 @@ void states_rounds_beside_bytes(const Method& method);
 void gives_the_same_bits(const Method& method);
 void serves_every_count(const Method& method);
 void serves_every_length_of_operands(const Method& method);
+void serves_every_number_of_parts(const Method& method);
 void writes_every_element(const Method& method);
 void conserves_mass(const Method& method);
 void goes_on_from_a_saved_state(const Method& method);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -78,6 +79,22 @@ void serves_every_count(const Method& method) {
         compare_ranks(calm, example.text);
         check_mass(calm, example.text);
       }
+    }
+  }
+}
+
+// 16 elements for each part: no method cuts its data into shorter blocks by itself.
+void serves_every_number_of_parts(const Method& method) {
+  constexpr Rank size = 2;
+  for (const std::size_t parts : {1u, 63u, 64u, 65u, 1000u}) {
+    const std::size_t count = 16 * parts;
+    test::RanksOptions calm = test::drawn_options(0), stormy = test::drawn_options(parts);
+    calm.executor.chunk_bytes = stormy.executor.chunk_bytes = count * sizeof(double) / size / std::bit_ceil(parts);
+    for (const Example& example : defaults_of(method, size, count)) {
+      const Calls first(example, size, calm, count), second(example, size, stormy, count);
+      second.compare(first, example.text);
+      compare_ranks(first, example.text);
+      check_mass(first, example.text);
     }
   }
 }

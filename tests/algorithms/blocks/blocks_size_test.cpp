@@ -1,3 +1,6 @@
+#include <bit>
+#include <utility>
+
 #include "algorithms/blocks/block_size.hpp"
 #include "tests/algorithms/blocks/blocks_rig.hpp"
 
@@ -64,6 +67,41 @@ TEST(BlocksSize, IsCountedOverAllPartsAndWithAnyOwners) {
     options.executor.chunk_bytes = 4096;
     BlocksRig rig(open_call(4, 1 << 16, more), options);
     EXPECT_EQ(lengths_of(rig, 128, 10, 3), (std::vector<double>{16, 128, 128})) << more;
+  }
+}
+
+/// How many parts the first run of a state has, and the numbers of those that count.
+std::pair<std::size_t, std::vector<std::size_t>> counting_parts(std::size_t count, std::size_t chunk_bytes) {
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .count = count};
+  call.options.method = *method_options("blocks");
+  call.options.state = &state;
+  Plan plan;
+  make_plan({call, block::allreduce, Hosts(2), chunk_bytes}, plan);
+  std::vector<std::size_t> counting;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    if (plan.parts[i].structure.parameters.as<block::Form>().counts) counting.push_back(i);
+  }
+  return {plan.parts.size(), counting};
+}
+
+TEST(BlocksSize, IsCountedInAtMost64PartsAtEqualDistances) {
+  for (const std::size_t parts : {1u, 2u, 63u, 64u, 65u, 128u, 129u, 1000u, 16384u}) {
+    const auto [all, counting] = counting_parts(16 * parts, 32 * parts / std::bit_ceil(parts));
+    EXPECT_EQ(all, parts);
+    EXPECT_LE(counting.size(), 64u) << parts;
+    EXPECT_GE(counting.size(), std::min<std::size_t>(parts, 33)) << parts;
+    for (std::size_t i = 0; i < counting.size(); ++i) EXPECT_EQ(counting[i], i * ((parts + 63) / 64)) << parts;
+  }
+}
+
+TEST(BlocksSize, FollowsTheDataAlsoWhereNotAllPartsCount) {
+  for (const std::size_t parts : {64u, 128u, 1024u}) {
+    RanksOptions options = drawn_options(4);
+    options.executor.chunk_bytes = 512;
+    BlocksRig rig(open_call(2, 256 * parts), options);
+    EXPECT_EQ(lengths_of(rig, 64, 10, 2), (std::vector<double>{16, 64})) << parts;
+    EXPECT_EQ(rig.reports[0].parts.size(), parts);
   }
 }
 
