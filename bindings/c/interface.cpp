@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "runtime/method/method.hpp"
+#include "runtime/values/clock.hpp"
 
 namespace lacuna::c {
 namespace {
@@ -44,13 +44,20 @@ Status too_small(std::size_t capacity, std::size_t needed) {
           "capacity is " + std::to_string(capacity) + ", must be at least " + std::to_string(needed)};
 }
 
-Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
-  constexpr double most = 1e9;
+Status read_seconds(const char* what, double seconds, std::chrono::microseconds& value) {
+  using Seconds = std::chrono::duration<double>;
   if (!(seconds >= 0)) {
     return {Code::InvalidArgument, fmt::format("{} is {} seconds, must be 0 or more", what, seconds)};
   }
-  value = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(seconds, most) * 1000)));
+  value = std::chrono::ceil<std::chrono::microseconds>(std::min(Seconds(seconds), Seconds(runtime::never)));
   return {};
+}
+
+Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
+  std::chrono::microseconds exact{0};
+  Status valid = read_seconds(what, seconds, exact);
+  value = std::chrono::ceil<std::chrono::milliseconds>(exact);
+  return valid;
 }
 
 Status read_options(const lacuna_options* given, Options& options) {

@@ -85,7 +85,8 @@ Status null_argument(const char* what);
 /// Says that memory of the caller has `capacity` bytes or elements where `needed` are written.
 Status too_small(std::size_t capacity, std::size_t needed);
 
-/// Rounds up to whole milliseconds. A time of more than decades becomes 1e9 seconds.
+/// Rounds up to microseconds, or to milliseconds. A time of more than decades becomes runtime::never.
+Status read_seconds(const char* what, double seconds, std::chrono::microseconds& value);
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value);
 Status read_options(const lacuna_options* given, Options& options);
 /// Is the call to be prepared? The options have been checked before.

@@ -392,10 +392,10 @@ typedef struct lacuna_options {
   lacuna_sampler* sampler; /**< source of random choices; null: that of the state, or else that of the communicator,
                               which is equal in equal jobs and differs between the communicators of a job */
   int32_t priority;        /**< a lacuna_priority */
-  double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
-  int32_t notify;          /**< not 0: token enters the completion queue when the call ends */
-  uint64_t token;          /**< what lacuna_next_completion() returns */
-  int32_t prepare;         /**< not 0: the call makes the request and starts nothing; see lacuna_start() */
+  double deadline; /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE; INFINITY: never */
+  int32_t notify;  /**< not 0: token enters the completion queue when the call ends */
+  uint64_t token;  /**< what lacuna_next_completion() returns */
+  int32_t prepare; /**< not 0: the call makes the request and starts nothing; see lacuna_start() */
 } lacuna_options;
 /** Every member has its default. A null pointer to options means the same. */
 #define LACUNA_OPTIONS_INIT \
@@ -850,7 +850,7 @@ LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finish
 /**
  * Waits for the end of a call. It may be called again after the end.
  * @param request the call
- * @param timeout seconds at most, rounded up to milliseconds; negative: until the call's deadline
+ * @param timeout seconds at most, rounded up to microseconds; negative: until the call's deadline
  * @return the call's outcome. LACUNA_TIMED_OUT means that the call still runs after the timeout, or that its deadline
  * has ended it. lacuna_test() tells which: if it finds the call finished, LACUNA_TIMED_OUT is the outcome
  */
@@ -860,7 +860,7 @@ LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout)
  * request that has ended well. All belong to this rank.
  * @param requests array of `count` requests
  * @param count    how many there are
- * @param timeout  seconds at most, rounded up to milliseconds; negative: until the deadlines of the requests
+ * @param timeout  seconds at most, rounded up to microseconds; negative: until the deadlines of the requests
  * @param index    becomes the first place whose request failed. If the timeout has passed, it becomes the first place
  *                 whose request goes on, which lacuna_test() tells. If all have ended well, it becomes `count`
  * @return LACUNA_OK, or the outcome of the request at *index. lacuna_wait() of the others returns theirs
@@ -872,7 +872,7 @@ LACUNA_EXPORT lacuna_status lacuna_wait_all(lacuna_request* const* requests, siz
  * for the next.
  * @param requests array of `count` requests; null is no request. All belong to this rank
  * @param count    how many there are
- * @param timeout  seconds at most, rounded up to milliseconds; negative: until the deadline of a request
+ * @param timeout  seconds at most, rounded up to microseconds; negative: until the deadline of a request
  * @param index    becomes the lowest place whose request has ended; `count` if the timeout has passed or all are null
  * @return the outcome of that request; LACUNA_OK if all are null; LACUNA_TIMED_OUT if the timeout has passed
  */

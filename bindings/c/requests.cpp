@@ -28,7 +28,7 @@ lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
   return guarded([&]() -> Status {
     if (!request) return null_argument("request");
     if (timeout < 0) return any(*request).wait();
-    std::chrono::milliseconds longest{0};
+    std::chrono::microseconds longest{0};
     if (Status valid = read_seconds("timeout", timeout, longest); !valid) return valid;
     return any(*request).wait(longest);
   });
@@ -52,19 +52,16 @@ Status wait_for_several(lacuna_request* const* requests, size_t count, size_t* i
 }
 
 /// Reads a timeout in seconds. A negative one stands for none.
-Status read_timeout(double seconds, std::optional<std::chrono::milliseconds>& timeout) {
+Status read_timeout(double seconds, std::optional<std::chrono::microseconds>& timeout) {
   if (seconds < 0) return {};
-  std::chrono::milliseconds longest{0};
-  Status valid = read_seconds("timeout", seconds, longest);
-  if (valid) timeout = longest;
-  return valid;
+  return read_seconds("timeout", seconds, timeout.emplace());
 }
 
 }  // namespace
 
 lacuna_status lacuna_wait_all(lacuna_request* const* requests, size_t count, double timeout, size_t* index) {
   return guarded([&]() -> Status {
-    std::optional<std::chrono::milliseconds> longest;
+    std::optional<std::chrono::microseconds> longest;
     if (Status valid = read_timeout(timeout, longest); !valid) return valid;
     return wait_for_several(requests, count, index, [&](lacuna::RequestList list) { return wait_all(list, longest); });
   });
@@ -72,7 +69,7 @@ lacuna_status lacuna_wait_all(lacuna_request* const* requests, size_t count, dou
 
 lacuna_status lacuna_wait_any(lacuna_request* const* requests, size_t count, double timeout, size_t* index) {
   return guarded([&]() -> Status {
-    std::optional<std::chrono::milliseconds> longest;
+    std::optional<std::chrono::microseconds> longest;
     if (Status valid = read_timeout(timeout, longest); !valid) return valid;
     return wait_for_several(requests, count, index, [&](lacuna::RequestList list) { return wait_any(list, longest); });
   });

@@ -23,7 +23,7 @@ Status Request::wait() {
   return run_ && may ? group_->communicator.wait(*run_) : may;
 }
 
-Status Request::wait(std::chrono::milliseconds timeout) {
+Status Request::wait(std::chrono::microseconds timeout) {
   Status may = check();
   return run_ && may ? group_->communicator.wait(*run_, timeout) : may;
 }

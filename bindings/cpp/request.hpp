@@ -45,7 +45,7 @@ class Request {
   /// takes more than some seconds, it returns without that and says so.
   Status wait();
   /// Waits like wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
-  Status wait(std::chrono::milliseconds timeout);
+  Status wait(std::chrono::microseconds timeout);
   /// Makes a stream of the program, a cudaStream_t, wait for the end of the request: work that enters the stream after
   /// this call begins once the request has finished, also if it fails, which wait() tells. The host does not wait.
   /// Needs LACUNA_PROGRESS=thread, and a call before whose data lay on a device. An error changes nothing.

@@ -10,7 +10,7 @@
 
 namespace lacuna {
 
-using std::chrono::milliseconds;
+using std::chrono::microseconds;
 
 Request* RequestList::at(std::size_t place) const {
   Request* const request = find_(data_, place);
@@ -29,7 +29,7 @@ struct Waits {
   using Clock = runtime::Clock;
 
   RequestList requests;
-  std::optional<milliseconds> timeout;
+  std::optional<microseconds> timeout;
   std::size_t first;
 
   JobState& job() const { return *RequestList::group_of(*requests.at(first)).job; }
@@ -57,13 +57,13 @@ struct Waits {
 
   /// Returns the outcome of a request that has ended, once its buffers are free or the time is up.
   Status outcome(std::size_t place, Clock::time_point latest) const {
-    const auto left = std::chrono::ceil<milliseconds>(latest - executor().time().now());
-    return requests.at(place)->wait(std::max(left, milliseconds(0)));
+    const auto left = std::chrono::ceil<microseconds>(latest - executor().time().now());
+    return requests.at(place)->wait(std::max(left, microseconds(0)));
   }
 
   /// Carries out one of the waits below, unless there is nothing to wait for or the requests can't be waited for
   /// together.
-  static Waited carry_out(RequestList requests, std::optional<milliseconds> timeout, Waited (Waits::*wait)() const) {
+  static Waited carry_out(RequestList requests, std::optional<microseconds> timeout, Waited (Waits::*wait)() const) {
     const auto first = requests.first();
     if (!first) return {};
     const Waits waits{requests, timeout, *first};
@@ -82,9 +82,9 @@ struct Waits {
 Status Waits::late(std::size_t place, std::string_view what) const {
   runtime::Executor::Lock lock(executor());
   const runtime::Run* unfinished = runtime::find_unfinished(run(place));
-  return {Code::TimedOut,
-          fmt::format("{} ms have passed{}: request {} of {}: {}", timeout->count(), what, place, requests.size(),
-                      unfinished ? unfinished->communicator->text_of(*unfinished) : "it has ended")};
+  return {Code::TimedOut, fmt::format("{} ms have passed{}: request {} of {}: {}",
+                                      static_cast<double>(timeout->count()) / 1e3, what, place, requests.size(),
+                                      unfinished ? unfinished->communicator->text_of(*unfinished) : "it has ended")};
 }
 
 Waited Waits::all() const {
@@ -139,14 +139,14 @@ Waited Waits::any_now() const {
   return ended ? Waited{ended, outcome(*ended, executor().time().now())} : Waited();
 }
 
-Waited wait_all(RequestList requests, std::optional<milliseconds> timeout) {
+Waited wait_all(RequestList requests, std::optional<microseconds> timeout) {
   return Waits::carry_out(requests, timeout, &Waits::all);
 }
 
-Waited wait_any(RequestList requests, std::optional<milliseconds> timeout) {
+Waited wait_any(RequestList requests, std::optional<microseconds> timeout) {
   return Waits::carry_out(requests, timeout, &Waits::any);
 }
 
-Waited test_any(RequestList requests) { return Waits::carry_out(requests, milliseconds(0), &Waits::any_now); }
+Waited test_any(RequestList requests) { return Waits::carry_out(requests, microseconds(0), &Waits::any_now); }
 
 }  // namespace lacuna

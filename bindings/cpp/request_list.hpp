@@ -73,13 +73,13 @@ struct Waited {
 /// has failed, and the status says so; Request::wait() of each other one returns its own. TimedOut may also mean that
 /// `timeout` has passed first. Then index is the first place whose request has not ended (Request::test()), and all of
 /// them go on. Deadlines of requests hold as in Request::wait().
-Waited wait_all(RequestList requests, std::optional<std::chrono::milliseconds> timeout = {});
+Waited wait_all(RequestList requests, std::optional<std::chrono::microseconds> timeout = {});
 
 /// Waits until one request has ended, and makes progress meanwhile. index is its place, the lowest if several have
 /// ended, and the status is that of its Request::wait(). It stays in the list: before the next wait_any() a program
 /// takes it out, for instance by requests[*index] = {}. If all requests are empty, there is no index, and the status is
 /// ok. If none has ended after `timeout`, there is no index, and the status is TimedOut.
-Waited wait_any(RequestList requests, std::optional<std::chrono::milliseconds> timeout = {});
+Waited wait_any(RequestList requests, std::optional<std::chrono::microseconds> timeout = {});
 
 /// Makes progress, and returns what wait_any() would if one request has ended. Else there is no index, and the status
 /// is ok.

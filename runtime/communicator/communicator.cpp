@@ -289,7 +289,7 @@ bool Communicator::test(Run& run) {
   return true;
 }
 
-Status Communicator::wait(Run& run, std::chrono::milliseconds timeout) {
+Status Communicator::wait(Run& run, std::chrono::microseconds timeout) {
   const bool shows_waits = executor_.tracer() || run.section != kokkos_tools::no_section;
   if (!run.next && !shows_waits && run.is_settled()) return run.status;
   Status status;
@@ -309,7 +309,8 @@ Status Communicator::wait(Run& run, std::chrono::milliseconds timeout) {
   {
     Executor::Lock lock(executor_);
     if (const Run* unfinished = find_unfinished(run)) {
-      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout.count(), text_of(*unfinished))};
+      return {Code::TimedOut,
+              fmt::format("{} ms have passed: {}", static_cast<double>(timeout.count()) / 1e3, text_of(*unfinished))};
     }
     static_cast<void>(ended());
   }

@@ -95,7 +95,7 @@ class Communicator : public Client {
   /// Waits until the run ends, or for `timeout` at most: then it returns TimedOut, and the run goes on. After a failure
   /// it waits until the transport no longer uses the buffers, for reclaim_grace at most; if they are still in use then,
   /// the status says so.
-  Status wait(Run& run, std::chrono::milliseconds timeout = std::chrono::milliseconds::max());
+  Status wait(Run& run, std::chrono::microseconds timeout = never);
   /// wait() without a timeout, and release().
   Status finish(Run& run);
   bool has_ended(const Run& run) const;

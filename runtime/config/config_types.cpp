@@ -8,12 +8,14 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/values/clock.hpp"
+
 namespace lacuna::runtime::variable {
 namespace {
 
 constexpr std::size_t largest_count = mebibyte;
 constexpr std::size_t largest_microseconds = 1'000'000;
-constexpr double largest_seconds = 1e9;
+constexpr double largest_seconds = std::chrono::duration<double>(never).count();
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
@@ -76,15 +78,16 @@ std::optional<std::size_t> PositiveBytes::parse(std::string_view text) {
 std::string PositiveBytes::allowed() { return Bytes::allowed() + ", more than 0"; }
 
 std::optional<std::chrono::milliseconds> Seconds::parse(std::string_view text) {
+  if (text == "never") return never;
   const std::optional<double> seconds = parse_number<double>(text);
   if (!seconds || !(*seconds > 0 && *seconds <= largest_seconds)) return std::nullopt;
   return std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(std::ceil(*seconds * 1e3)));
 }
 std::string Seconds::format(std::chrono::milliseconds value) {
-  return fmt::format("{}", static_cast<double>(value.count()) / 1e3);
+  return value < never ? fmt::format("{}", static_cast<double>(value.count()) / 1e3) : "never";
 }
 std::string Seconds::allowed() {
-  return fmt::format("a number of seconds above 0 and up to {:.0f}, such as 2.5", largest_seconds);
+  return fmt::format("a number of seconds above 0 and up to {:.0f}, such as 2.5, or never", largest_seconds);
 }
 
 std::optional<std::chrono::microseconds> Microseconds::parse(std::string_view text) {

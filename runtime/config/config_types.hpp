@@ -55,7 +55,7 @@ struct PositiveBytes {
   static std::string allowed();
 };
 
-/// A decimal number of seconds, rounded up to milliseconds.
+/// A decimal number of seconds, rounded up to milliseconds, or "never", which stands for the largest of them.
 struct Seconds {
   using Value = std::chrono::milliseconds;
   static std::optional<Value> parse(std::string_view text);

@@ -15,6 +15,11 @@ namespace {
 
 Fd new_event() { return Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
+timespec in_timespec(Clock::duration time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return {.tv_sec = seconds.count(), .tv_nsec = (time - seconds).count()};
+}
+
 }  // namespace
 
 Alarms::Alarms()
@@ -75,20 +80,20 @@ void Alarms::set_timer(Clock::time_point at, Clock::time_point now) {
   itimerspec from_now{};
   if (at != Clock::time_point::max()) {
     const auto wait = std::max<Clock::duration>(at - now, Clock::duration(0)) + coarse_lag();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
-    from_now.it_value = {.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+    from_now.it_value = in_timespec(wait);
   }
   ::timerfd_settime(timer_.get(), 0, &from_now, nullptr);
 }
 
-void Alarms::Sleeper::sleep(const std::array<int, 3>& descriptors, std::chrono::milliseconds longest) {
+void Alarms::Sleeper::sleep(const std::array<int, 3>& descriptors, Clock::duration longest) {
   const auto [one, other, third] = descriptors;
   std::array<pollfd, 5> fds = {{{alarms_.wake_.get(), POLLIN, 0},
                                 {alarms_.doorbell_.event_fd(), POLLIN, 0},
                                 {one, POLLIN, 0},
                                 {other, POLLIN, 0},
                                 {third, POLLIN, 0}}};
-  ::poll(fds.data(), fds.size(), static_cast<int>(longest.count()));
+  const timespec most = in_timespec(longest);
+  ::ppoll(fds.data(), fds.size(), &most, nullptr);
   if (fds[0].revents != 0) take_signals(alarms_.wake_);
   if (fds[1].revents != 0) alarms_.doorbell_.silence();
 }

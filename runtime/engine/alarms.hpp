@@ -63,7 +63,7 @@ class Alarms {
     Sleeper& operator=(const Sleeper&) = delete;
     /// Sleeps until one of the descriptors is readable, somebody wakes this thread, or the time is over. A negative
     /// descriptor does not count.
-    void sleep(const std::array<int, 3>& descriptors, std::chrono::milliseconds longest);
+    void sleep(const std::array<int, 3>& descriptors, Clock::duration longest);
 
    private:
     Alarms& alarms_;

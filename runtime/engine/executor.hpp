@@ -340,6 +340,8 @@ class Executor : public Watched, private Receiver {
 
   // Deadlines (executor_deadlines.cpp)
   void start_clock(Run& run);
+  bool note_lateness(Run& run, Clock::time_point now);
+  void report_stall(Client& communicator, const CollectiveRun& run, Clock::time_point now);
   void check_time();
   void do_duties(Clock::time_point now);
   void check_runs(Client& communicator, Clock::time_point now, bool stalled);
@@ -365,7 +367,7 @@ class Executor : public Watched, private Receiver {
   bool ended_by_now(const Done& done);
   bool is_over(const std::function<bool()>& done);
   void idle(Clock::duration idle_for, Clock::duration longest);
-  void sleep_on_events(std::chrono::milliseconds longest);
+  void sleep_on_events(Clock::duration longest);
   void progress_loop();
 
   const std::unique_ptr<Transport> transport_;

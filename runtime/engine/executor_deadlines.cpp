@@ -13,6 +13,8 @@ namespace lacuna::runtime {
 void Executor::start_clock(Run& run) {
   const auto now = options_.time.coarse_now();
   const auto deadline = run.call.options.deadline;
+  run.begun = now;
+  run.lateness_reported = false;
   run.deadline = later(now, deadline.count() > 0 ? deadline : options_.deadline);
   duties_.begin_run(now, run.deadline);
 }
@@ -64,10 +66,20 @@ void Executor::check_runs(Client& communicator, Clock::time_point now, bool stal
   }
   if (stalled) {
     log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
-    Trouble report = communicator.trouble(Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
-    report.waits = waits_of(communicator);
-    trouble(communicator, std::move(report));
   }
+  if (note_lateness(*first, now) || stalled) report_stall(communicator, *first, now);
+}
+
+/// Returns true when a run is found to be late, once. Other runs may go on meanwhile, so that nothing stalls.
+bool Executor::note_lateness(Run& run, Clock::time_point now) {
+  return now - run.begun >= options_.late && !std::exchange(run.lateness_reported, true);
+}
+
+void Executor::report_stall(Client& communicator, const CollectiveRun& run, Clock::time_point now) {
+  Trouble report = communicator.trouble(Trouble::Kind::Stalled, run.number, communicator.text_of(run));
+  report.waits = waits_of(communicator);
+  if (run.lateness_reported) report.waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - run.begun);
+  trouble(communicator, std::move(report));
 }
 
 /// Returns the ranks whose messages the communicator's unfinished calls wait for.

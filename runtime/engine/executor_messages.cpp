@@ -3,6 +3,7 @@
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/message_tags.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -111,7 +112,12 @@ void Executor::check_messages(Client& communicator, Clock::time_point now, bool 
     }
     duties_.expect(unmet || !run.expiry_reported ? run.deadline : run.deadline + verdict_grace);
     if (cut_off >= 0 && !run.expiry_reported) duties_.expect(*links_[cut_off].broken_since + broken_link_grace);
-    if (!stalled || run.peer == MessageRun::any_process) continue;  // any other rank may still send
+    if (run.peer == MessageRun::any_process) continue;  // any other rank may still send
+    if (note_lateness(run, now)) {
+      log_warning(Subsystem::Executor, "rank {} has waited for rank {} for {} s: {}", rank_, run.peer,
+                  std::chrono::round<std::chrono::seconds>(now - run.begun).count(), communicator.text_of(run));
+    }
+    if (!stalled) continue;
     if (asked[static_cast<std::size_t>(run.peer)]) continue;
     asked[static_cast<std::size_t>(run.peer)] = true;
     message_trouble(Trouble::Kind::Stalled, run, run.peer, "");

@@ -30,8 +30,9 @@ struct ExecutorOptions {
   std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
   std::uint32_t max_messages = 65536;    ///< unfinished messages of one communicator
   std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts whose pieces come near to this size
-  std::chrono::milliseconds deadline{300'000};
+  std::chrono::milliseconds deadline{1'800'000};
   std::chrono::milliseconds stall{2'000};  ///< after so long without progress, ranks compare what they posted
+  std::chrono::milliseconds late{60'000};  ///< after so long, the log says for whom a call waits
   std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
   bool progress_thread = false;
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around

@@ -109,10 +109,10 @@ void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
     check_time();
   }
   flush_deferred();
-  sleep_on_events(std::min(std::chrono::ceil<std::chrono::milliseconds>(longest), longest_sleep));
+  sleep_on_events(std::min<Clock::duration>(longest, longest_sleep));
 }
 
-void Executor::sleep_on_events(std::chrono::milliseconds longest) {
+void Executor::sleep_on_events(Clock::duration longest) {
   Alarms::Sleeper sleeper(alarms_);
   bool armed = false;
   int transport_fd = -1;

@@ -45,7 +45,7 @@ struct Run {
   kernels::Event* after = nullptr;  ///< of a call with data on a device: its buffers are ready once this has passed
   StreamHold* holds = nullptr;      ///< streams of the program that wait for its end
   std::exception_ptr flaw;          ///< why what begins first could not be made, until it begins
-  Clock::time_point deadline;
+  Clock::time_point begun, deadline;
   std::uint64_t posted = 0;                                  ///< in ticks
   std::uint32_t traced = 0;                                  ///< its number in the trace
   kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
@@ -54,7 +54,7 @@ struct Run {
   bool finished = false;
   bool settled = false;    ///< see is_settled()
   bool abandoned = false;  ///< nobody holds a request for it any more
-  bool expiry_reported = false;
+  bool expiry_reported = false, lateness_reported = false;
 
   /// Returns true if the run has ended and nothing used its buffers any more when it did. Then its status is final. Any
   /// thread may call this without the executor's lock, and may read the status if it returns true. If it returns false,

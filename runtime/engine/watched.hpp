@@ -70,7 +70,8 @@ struct Trouble {
   /// has left.
   std::string name{};
   Rank peer = -1;
-  std::vector<Wait> waits{};  ///< of a stalled call
+  std::vector<Wait> waits{};            ///< of a stalled call
+  std::chrono::milliseconds waited{0};  ///< since the stalled call began, if it is late; else 0
   /// What other ranks have told this one that they posted as the call. It stays here: rank 0 asks all ranks itself.
   std::vector<std::pair<Rank, Posted>> heard{};
 

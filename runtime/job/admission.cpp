@@ -152,7 +152,7 @@ std::optional<Roster> read_roster(const Frame& frame, Rank size) {
   Decoder body(frame.body);
   Roster roster;
   roster.nonce = body.get<std::uint64_t>();
-  roster.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, INT_MAX));
+  roster.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, never.count()));
   roster.on_one_host = body.get<std::uint8_t>() != 0;
   roster.offer = body.bytes(longest_offer);
   for (Rank rank = 0; rank < size; ++rank) roster.hosts.push_back(body.text(longest_host));

@@ -17,13 +17,16 @@ namespace {
 
 using watch_messages::Say;
 
+constexpr std::chrono::seconds longest_period{
+    30};  // also if nobody minds silence, since clocks are compared with beats
+
 }  // namespace
 
 Control::Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller)
     : rank_(membership.rank),
       aggregators_(membership.aggregators),
       silence_(membership.silence),
-      period_(std::max<Clock::duration>(membership.silence / 4, std::chrono::milliseconds(1))),
+      period_(std::clamp<Clock::duration>(membership.silence / 4, std::chrono::milliseconds(1), longest_period)),
       times_(times),
       watched_(watched),
       wake_(std::move(wake)),

@@ -161,7 +161,7 @@ class Control {
   bool compares_clocks_ = false;
   std::vector<Inquiry> inquiries_;  // only on rank 0
   std::uint32_t next_inquiry_ = 0;
-  Throttle looked_at_;
+  Throttle looked_at_, told_late_{between_warnings};
   SilentLinks silent_links_;
   std::vector<Fallback> fallbacks_;      // only on other ranks: at most one for each communicator
   std::vector<std::uint64_t> poisoned_;  // the last communicators that have had a verdict

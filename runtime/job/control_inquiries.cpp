@@ -136,8 +136,12 @@ void Control::settle() {
   };
   std::erase_if(inquiries_, [&](const Inquiry& inquiry) {
     if (now_ < inquiry.until && !is_settled(inquiry)) return false;
-    const auto reason = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry));
-    if (reason) add(inquiry.trouble, with_silent_links(*reason, inquiry.trouble));
+    const std::vector<Account> accounts = accounts_for(inquiry);
+    if (const auto reason = judge(inquiry.trouble, inquiry.reporter, accounts)) {
+      add(inquiry.trouble, with_silent_links(*reason, inquiry.trouble));
+    } else if (const auto late = lateness(inquiry.trouble, inquiry.reporter, accounts)) {
+      if (told_late_.admit(call_of(inquiry.trouble), now_)) log_warning(Subsystem::Job, "{}", *late);
+    }
     return true;
   });
   for (const Fallback& one : fallbacks_) {

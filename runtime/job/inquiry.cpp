@@ -27,13 +27,21 @@ std::string has_or_have(const std::vector<Rank>& ranks) {
 }
 
 /// Names the ranks for which the others wait: "; rank 2 has not posted it; ranks 3, 4 did not answer".
+/// Empty if all have posted it.
 std::string who_is_late(const std::vector<Account>& accounts) {
   std::string text;
   const std::vector<Rank> late = ranks_in(accounts, State::NotPosted);
   const std::vector<Rank> silent = ranks_in(accounts, State::Unknown);
   if (!late.empty()) text += fmt::format("; {} not posted it", has_or_have(late));
   if (!silent.empty()) text += fmt::format("; {} did not answer", name_ranks(silent));
-  return text.empty() ? "; all ranks have posted it" : text;
+  return text;
+}
+
+/// Leaves out the accounts of ranks that have nothing to do with the trouble.
+void leave_out_strangers(const Trouble& trouble, std::vector<Account>& accounts) {
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
+    if (!trouble.may_be_due_to(static_cast<Rank>(rank))) accounts[rank] = {.state = State::Stranger, .posted = {}};
+  }
 }
 
 /// "call 3", or "call 3 of ranks 0, 2" if these are not all ranks of the job.
@@ -90,10 +98,7 @@ Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reac
 
 std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {
   if (trouble.kind == Trouble::Kind::Refused) return refusal(trouble);
-  for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
-    if (!trouble.may_be_due_to(static_cast<Rank>(rank)))
-      accounts[rank] = {.state = Account::State::Stranger, .posted = {}};
-  }
+  leave_out_strangers(trouble, accounts);
   if (auto differs = difference_among(trouble, accounts)) return differs;
   const std::string call = name_of(trouble);
   const std::vector<Rank> left = ranks_in(accounts, State::LeftBefore);
@@ -111,8 +116,18 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
     case Trouble::Kind::Refused:
       break;
   }
-  return Status(Code::TimedOut, fmt::format("{} ran out of time on rank {}: {}{}", call, reporter, trouble.text,
-                                            trouble.name.empty() ? who_is_late(accounts) : ""));
+  std::string late = trouble.name.empty() ? who_is_late(accounts) : "";
+  if (trouble.name.empty() && late.empty()) late = "; all ranks have posted it";
+  return Status(Code::TimedOut, fmt::format("{} ran out of time on rank {}: {}{}", call, reporter, trouble.text, late));
+}
+
+std::optional<std::string> lateness(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {
+  if (trouble.waited.count() == 0) return std::nullopt;
+  leave_out_strangers(trouble, accounts);
+  const std::string late = who_is_late(accounts);
+  if (late.empty()) return std::nullopt;
+  return fmt::format("{} has not ended on rank {} after {:.0f} s: {}{}", name_of(trouble), reporter,
+                     std::chrono::duration<double>(trouble.waited).count(), trouble.text, late);
 }
 
 Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, std::string_view reason) {

@@ -49,6 +49,10 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
 /// The verdict of a rank that decides without asking others, from what it knows of them. `reason` says why it does.
 Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, std::string_view reason);
 
+/// Says for whom a late call waits: "call 3 has not ended on rank 1 after 60 s: waits; rank 2 has not posted it".
+/// Nothing if it is not late, or if all ranks have posted it.
+std::optional<std::string> lateness(const Trouble& trouble, Rank reporter, std::vector<Account> accounts);
+
 /// Admits a call once in each interval, and at most `most_calls` calls in an interval.
 class Throttle {
  public:

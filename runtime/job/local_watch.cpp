@@ -40,7 +40,11 @@ void LocalWatch::report(Rank reporter, const Trouble& trouble) {
                                       : account_of_leaver(trouble, member.reached, now - member.left_at));
   }
   const auto verdict = judge(trouble, reporter, accounts);
-  if (!verdict) return;
+  if (!verdict) {
+    const auto late = lateness(trouble, reporter, accounts);
+    if (late && told_late_.admit(call_of(trouble), now)) log_warning(Subsystem::Job, "{}", *late);
+    return;
+  }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const auto process = static_cast<Rank>(rank);
     const bool is_to_know = process >= first_aggregator_ || is_among(trouble.members, process);

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/job/inquiry.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/values/clock.hpp"
 
@@ -35,6 +36,7 @@ class LocalWatch {
     Clock::time_point left_at{};
   };
 
+  Throttle told_late_{between_warnings};
   std::recursive_mutex mutex_;  // a rank may report from within help()
   std::vector<Member> ranks_;
   const Rank first_aggregator_;

@@ -28,11 +28,14 @@ struct WatchTimes {
   std::chrono::milliseconds stop{700};  ///< how long the others wait for a rank to stop, after a verdict on the job
 };
 
+/// If a call goes on to be late, the log says so once in this time.
+inline constexpr std::chrono::minutes between_warnings{10};
 /// The longest time for which a rank that leaves waits until its peers have taken what it sent.
 inline constexpr std::chrono::milliseconds longest_leave{5000};
 
 /// Notices what collectives cannot notice: a rank that died, stopped or left, calls that differ between ranks, and who
-/// is late when a deadline passes. A verdict names the ranks, and ends what can't go on without them.
+/// is late when a deadline passes. Rank 0 writes to the log for whom a call waits that is late. A verdict names the
+/// ranks, and ends what can't go on without them.
 ///
 /// One verdict may end the job, on all ranks that live:
 /// - PeerFailed: "rank 2 (host h) died ...", "rank 2 (host h) does not answer rank 0 for 10 s (stopped, or cut off?)",

@@ -68,6 +68,7 @@ void send_report(Channel& channel, const Trouble& trouble) {
   const std::size_t waits = std::min(trouble.waits.size(), most_waits);
   body.put(static_cast<std::uint8_t>(waits));
   for (std::size_t i = 0; i < waits; ++i) body.put(trouble.waits[i].peer).put(trouble.waits[i].received);
+  body.put(std::int64_t{trouble.waited.count()});
   send(channel, Say::Report, body);
 }
 
@@ -148,6 +149,7 @@ std::optional<Trouble> read_report(const Frame& frame) {
     wait.peer = body.get<Rank>();
     wait.received = body.get<std::uint64_t>();
   }
+  trouble.waited = std::chrono::milliseconds(body.get<std::int64_t>());
   return complete(body, std::move(trouble));
 }
 

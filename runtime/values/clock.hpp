@@ -10,10 +10,13 @@ namespace lacuna::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-/// `time` plus `wait`, which counts as three decades if it is longer: the times of a clock wrap around.
-inline Clock::time_point later(Clock::time_point time, std::chrono::milliseconds wait) {
-  constexpr std::chrono::milliseconds longest = std::chrono::seconds(1'000'000'000);
-  return time + std::min(wait, longest);
+/// Three decades. Every longer wait counts as this one, because the times of a clock wrap around.
+inline constexpr std::chrono::milliseconds never = std::chrono::seconds(1'000'000'000);
+
+/// `time` plus `wait`.
+template <class Duration>
+Clock::time_point later(Clock::time_point time, Duration wait) {
+  return time + std::min<std::common_type_t<Duration, std::chrono::milliseconds>>(wait, never);
 }
 
 /// Clock::now(), but some milliseconds late. It costs a fifth as much.

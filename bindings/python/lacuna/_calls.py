@@ -51,7 +51,7 @@ OPTIONS = [
     Parameter("algorithm", "str | None", "The name of the algorithm; None: lacuna chooses.", "None"),
     Parameter("sampler", "Sampler | None", "The source of random choices; None: that of the state.", "None"),
     Parameter("priority", "str", "'high' overtakes 'normal', and that overtakes 'low'.", "'normal'"),
-    Parameter("deadline", "float | None", "Seconds after which the call fails; None: LACUNA_DEADLINE.", "None"),
+    Parameter("deadline", "float | None", "Seconds after which the call fails; None: LACUNA_DEADLINE; math.inf: never.", "None"),
 ]
 
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,34 @@ TEST(CDeadlines, BelowAMillisecondAreDeadlinesToo) {
     lacuna_request_free(request);
     lacuna_communicator_free(rank);
   }
+}
+
+TEST(CDeadlines, MayBeNever) {
+  const test::Variable soon("LACUNA_DEADLINE", "0.001");
+  lacuna_communicator* rank = nullptr;
+  ASSERT_EQ(lacuna_join(nullptr, &rank), LACUNA_OK);
+  Given given;
+  given.options.deadline = std::numeric_limits<double>::infinity();
+  lacuna_request* request = nullptr;
+  ASSERT_EQ(lacuna_receive(rank, &given.output, 0, 0, &given.options, nullptr, &request), LACUNA_OK);
+  EXPECT_EQ(lacuna_wait(request, 0.05), LACUNA_TIMED_OUT);
+  EXPECT_EQ(lacuna_send(rank, &given.input, 0, 0, nullptr, nullptr), LACUNA_OK);
+  EXPECT_EQ(lacuna_wait(request, std::numeric_limits<double>::infinity()), LACUNA_OK) << lacuna_last_error();
+  lacuna_request_free(request);
+  lacuna_communicator_free(rank);
+}
+
+TEST_F(CRooms, TimeoutsOfWaitsHaveMicroseconds) {
+  Given given;
+  lacuna_request* request = nullptr;
+  ASSERT_EQ(lacuna_receive(rank_, &given.output, 0, 0, nullptr, nullptr, &request), LACUNA_OK);
+  std::size_t index = 0;
+  EXPECT_EQ(lacuna_wait(request, 2.5e-4), LACUNA_TIMED_OUT);
+  EXPECT_EQ(std::string(lacuna_last_error()).substr(0, 20), "0.25 ms have passed:");
+  EXPECT_EQ(lacuna_wait_all(&request, 1, 1e-9, &index), LACUNA_TIMED_OUT);
+  EXPECT_EQ(std::string(lacuna_last_error()).substr(0, 21), "0.001 ms have passed:");
+  EXPECT_EQ(lacuna_send(rank_, &given.input, 0, 0, nullptr, nullptr), LACUNA_OK);
+  lacuna_request_free(request);
 }
 
 /// Makes an allreduce of lists of entries on one rank.

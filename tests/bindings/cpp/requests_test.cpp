@@ -98,6 +98,20 @@ TEST_P(Requests, AnAssignmentWaitsForWhatWasHeldBefore) {
   later.join();
 }
 
+TEST_P(Requests, AWaitOfLessThanAMillisecondDoesNotTakeOne) {
+  auto ranks = local(2, GetParam());
+  Floats data(1), other(1);
+  CallRequest request = *ranks[0].start(allreduce<float>(data, data));
+  Clock::duration shortest = 1s;
+  for (int round = 0; round < 1000 && shortest >= 1ms; ++round) {  // others may hold the processor now and then
+    const auto begin = Clock::now();
+    EXPECT_EQ(request.wait(400us).code(), Code::TimedOut);
+    shortest = std::min<Clock::duration>(shortest, Clock::now() - begin);
+  }
+  EXPECT_LT(shortest, 1ms);
+  EXPECT_TRUE(ranks[1].call(allreduce<float>(other, other)));
+}
+
 TEST_P(Requests, ARequestThatIsAssignedToItselfGoesOn) {
   auto ranks = local(2, GetParam());
   Floats a(100, 1), b(100, 1);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/observe/log.hpp"
+#include "runtime/values/clock.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -72,7 +73,7 @@ TEST_F(ConfigTest, AnEmptyEnvironmentYieldsTheDefaults) {
   EXPECT_EQ(config.size, std::nullopt);
   EXPECT_EQ(config.store, "");
   EXPECT_EQ(config.key, "");
-  EXPECT_EQ(config.deadline, milliseconds(300'000));
+  EXPECT_EQ(config.deadline, milliseconds(1'800'000));
   EXPECT_EQ(config.bootstrap_timeout, milliseconds(60'000));
   EXPECT_EQ(config.watch_timeout, milliseconds(10'000));
   EXPECT_EQ(config.stall, milliseconds(2'000));
@@ -141,6 +142,7 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_DEADLINE", "nan", "a number of seconds above 0"},
       {"LACUNA_DEADLINE", "inf", "a number of seconds above 0"},
       {"LACUNA_DEADLINE", "5s", "a number of seconds above 0"},
+      {"LACUNA_DEADLINE", "Never", "a number of seconds above 0 and up to 1000000000, such as 2.5, or never"},
       {"LACUNA_LOG", "Debug", "error, warning, info or debug"},
       {"LACUNA_PROGRESS", "both", "caller or thread"},
       {"LACUNA_HINTS", "no", "on or off"},
@@ -205,7 +207,7 @@ TEST_F(ConfigTest, WithoutAHostVariableTheMachineNamesItself) {
 
 TEST_F(ConfigTest, AnUnknownVariableIsAWarningWithTheNearestName) {
   set("LACUNA_DEADLNE", "3");
-  EXPECT_EQ(read().deadline, milliseconds(300'000));
+  EXPECT_EQ(read().deadline, milliseconds(1'800'000));
   EXPECT_EQ(warnings_, std::vector<std::string>{
                            "config: LACUNA_DEADLNE is not a variable of lacuna; did you mean LACUNA_DEADLINE?"});
 }
@@ -231,13 +233,22 @@ TEST_F(ConfigTest, TheTableShowsValueDefaultAndSource) {
   EXPECT_EQ(window.value, "1536K");
   EXPECT_EQ(window.default_value, "1M");
   EXPECT_EQ(window.source, Variable::Source::Environment);
-  EXPECT_EQ(find(table, "LACUNA_DEADLINE").value, "300");
+  EXPECT_EQ(find(table, "LACUNA_DEADLINE").value, "1800");
   EXPECT_EQ(find(table, "LACUNA_DEADLINE").source, Variable::Source::Default);
   for (const Variable& variable : table) {
     EXPECT_FALSE(variable.value.empty()) << variable.name;
     EXPECT_FALSE(variable.default_value.empty()) << variable.name;
     EXPECT_FALSE(variable.help.empty()) << variable.name;
   }
+}
+
+TEST_F(ConfigTest, AnyTimeMayBeNever) {
+  for (const char* name : {"LACUNA_BOOTSTRAP_TIMEOUT", "LACUNA_DEADLINE", "LACUNA_WATCH_TIMEOUT", "LACUNA_STALL"}) {
+    set(name, "never");
+    EXPECT_EQ(find(variables(read()), name).value, "never");
+  }
+  EXPECT_EQ(read().watch_timeout, never);
+  EXPECT_EQ(read().deadline, never);
 }
 
 TEST_F(ConfigTest, TheKeyIsNeverShown) {
@@ -261,7 +272,7 @@ TEST_F(ConfigTest, ShownValuesReadBackAsTheyWere) {
                                   std::numeric_limits<std::size_t>::max()}) {
     EXPECT_EQ(variable::Bytes::parse(variable::Bytes::format(bytes)), bytes);
   }
-  for (const milliseconds time : {milliseconds(1), milliseconds(2500), milliseconds(1'000'000'000'000)}) {
+  for (const milliseconds time : {milliseconds(1), milliseconds(2500), never - milliseconds(1), never}) {
     EXPECT_EQ(variable::Seconds::parse(variable::Seconds::format(time)), time);
   }
 }

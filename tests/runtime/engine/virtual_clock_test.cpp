@@ -5,6 +5,7 @@
 
 #include "tests/support/hand_clock.hpp"
 #include "tests/support/lone_rank.hpp"
+#include "tests/support/warnings.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -109,6 +110,51 @@ TEST(VirtualClock, AStalledCallTellsOfWhomItWaitsAndHowMuchHasComeFromThere) {
   ASSERT_EQ(reports[0].waits.size(), 1u);
   EXPECT_EQ(reports[0].waits[0].peer, 1);
   EXPECT_EQ(reports[0].waits[0].received, rank.executor.counters(1).messages_received);
+}
+
+TEST(VirtualClock, ACallThatIsLateIsReportedThoughTheRestGoesOnAndAgainWithEachStall) {
+  HandClock clock;
+  runtime::ExecutorOptions options = timed_by(clock);
+  options.stall = 2s;
+  LoneRank rank(2, options);
+  std::vector<runtime::Trouble> reports;
+  rank.executor.set_reporter([&](const runtime::Trouble& report) { reports.push_back(report); });
+  Floats data(10);
+  must_post(rank.communicator, broadcast_call(data, 1));
+  for (std::uint32_t second = 0; second < 70; ++second) {
+    clock.move(1s);
+    rank.arrive(LoneRank::message(3, second, 40), data, 0, 40);
+  }
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kind, runtime::Trouble::Kind::Stalled);
+  EXPECT_EQ(reports[0].waits.size(), 1u);
+  EXPECT_GE(reports[0].waited, 60s);
+  EXPECT_LE(reports[0].waited, 62s);
+  clock.move(50s);
+  rank.progress();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[1].waited, 120s);
+}
+
+TEST(VirtualClock, AMessageThatIsLateIsLoggedByWhoWaitsForIt) {
+  const Warnings warnings;
+  HandClock clock;
+  runtime::ExecutorOptions options = timed_by(clock);
+  options.stall = 2s;
+  LoneRank rank(2, options);
+  Floats data(10), more(10);
+  for (const Rank from : {Rank{1}, any_rank}) {
+    ASSERT_TRUE(rank.communicator.post(Receive{.data = more.data(), .count = 10, .from = from, .tag = 5}));
+  }
+  clock.move(60s - 1ns);
+  rank.progress();
+  EXPECT_EQ(warnings.lines(), (std::vector<std::string>{}));
+  for (int i = 0; i < 2; ++i) {
+    clock.move(2s);
+    rank.progress();
+  }
+  EXPECT_EQ(warnings.lines(), (std::vector<std::string>{"executor: rank 0 has waited for rank 1 for 62 s: receive from "
+                                                        "rank 1 with tag 5: no message has come"}));
 }
 
 TEST(VirtualClock, CountersAndRecordsTellItsTime) {

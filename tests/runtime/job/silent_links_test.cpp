@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/observe/log.hpp"
 #include "tests/runtime/job/watch_job.hpp"
+#include "tests/support/warnings.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -86,39 +86,8 @@ TEST(SilentLinks, EndTheirCommunicatorAndNameThePairAndNoBystander) {
   }
 }
 
-/// The warnings of all ranks, in the order in which they come.
-class Warnings {
- public:
-  Warnings() {
-    set_log_sink(
-        [](LogLevel level, std::string_view text, void* user) {
-          if (level == LogLevel::Warning) static_cast<Warnings*>(user)->add(text);
-        },
-        this);
-  }
-  ~Warnings() { set_log_sink(nullptr, nullptr); }
-
-  /// The first warning, or "(none)" if none comes for long.
-  std::string first() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, 30s, [this] { return !lines_.empty(); });
-    return lines_.empty() ? "(none)" : lines_.front();
-  }
-
- private:
-  void add(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    lines_.emplace_back(text);
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> lines_;
-};
-
 TEST(SilentLinks, AreAWarningFromTheStallOnAndAreNamedWhenTheCallRunsOutOfTime) {
-  Warnings warnings;
+  const test::Warnings warnings;
   Local job(3, {.throttle = 10ms}, 30s);
   job.post_everywhere(3);
   job.clients[1].has_sent(2, 6);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/runtime/job/watch_job.hpp"
+#include "tests/support/warnings.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -72,6 +73,27 @@ TEST(WatchOfThreads, AStalledCallIsLeftAloneWhenNothingIsWrong) {
   job.watches[0]->report(trouble(Kind::Stalled, 3));
   job.watches[1]->report(trouble(Kind::Stalled, 3));
   job.expect_no_verdict();
+}
+
+TEST(WatchOfThreads, ALateCallIsLeftAloneAndTheLogSaysOnceForWhomItWaits) {
+  const test::Warnings warnings;
+  Local job(4, {.throttle = 1ms});
+  for (std::size_t rank : {0, 1, 3}) job.clients[rank].post(3, 9, "barrier");
+  Trouble late = trouble(Kind::Stalled, 3, "barrier, 0 bytes from rank 2 missing");
+  late.waited = 61s;
+  for (const std::size_t reporter : {1u, 0u, 3u}) {
+    const int asked = job.clients[2].questions();
+    while (job.clients[2].questions() == asked) {
+      job.watches[reporter]->report(late);
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  EXPECT_EQ(warnings.first(),
+            "job: call 3 has not ended on rank 1 after 61 s: barrier, 0 bytes from rank 2 missing; rank 2 has not "
+            "posted it");
+  job.watches[1]->report(trouble(Kind::Expired, 5));
+  EXPECT_NE(job.clients[0].verdict().find("call 5"), std::string::npos);
+  EXPECT_EQ(warnings.lines().size(), 1u);
 }
 
 TEST(WatchOfThreads, AStalledCallThatDiffersIsAMismatch) {
