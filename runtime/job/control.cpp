@@ -35,7 +35,7 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
       looked_at_(times.throttle),
       silent_links_(membership.silence),
       attendant_(watched) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = times_.time.now();
   for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
     Member one{
         .host = membership.hosts[rank], .channel = std::move(membership.star[rank]), .heard = now, .reached = {}};
@@ -58,7 +58,7 @@ bool Control::submit(Trouble trouble) {
     const std::lock_guard lock(mutex_);
     const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
     if (can_wait && trouble.peer >= 0 && !left_[static_cast<std::size_t>(trouble.peer)]) return false;
-    if (can_wait && !submitted_.admit(call_of(trouble), Clock::now())) return false;
+    if (can_wait && !submitted_.admit(call_of(trouble), times_.time.now())) return false;
     orders_.troubles.push_back(std::move(trouble));
   }
   wake();
@@ -97,16 +97,17 @@ Control::Orders Control::take_orders() {
 }
 
 void Control::run() {
-  next_beat_ = now_ = Clock::now();
+  next_beat_ = now_ = times_.time.now();
   for (Member& one : members_) one.heard = now_;
   // Frames that came together with the last ones of the bootstrap have been read already.
   for (Rank rank = 0; rank < size(); ++rank) attend(rank);
   while (true) {
     sleep();
-    const Clock::time_point last = std::exchange(now_, Clock::now());
+    const Clock::time_point last = std::exchange(now_, times_.time.now());
     if (now_ - last > 2 * period_) {
       // This thread did not run for a while, so it could not hear the others.
       for (Member& one : members_) one.heard = now_;
+      woken_ = now_;
     }
     for (Rank rank : ready_) attend(rank);
     Orders orders = take_orders();
@@ -232,66 +233,14 @@ void Control::keep_time() {
       if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send(one.channel, Say::Beat);
     }
   }
-  for (Rank rank = 0; rank < size(); ++rank) {
-    const Member& one = member(rank);
-    if (!failed_ && !one.has_left && one.channel.is_open() && now_ > missed_at(one)) {
-      conclude({Code::PeerFailed, fmt::format("{} does not answer rank {} for {} (stopped, or cut off?)",
-                                              name_of_member(rank), rank_, name_duration(silence_))});
-    }
-  }
+  if (!failed_) look_for_silence();
   settle();
-}
-
-void Control::conclude(const Status& verdict) {
-  if (failed_) return;
-  failed_ = true;
-  log_info(Subsystem::Job, "the job has failed: {}", verdict.message());
-  inquiries_.clear();
-  fallbacks_.clear();
-  for (Member& one : members_) {
-    if (one.channel.is_open()) {
-      watch_messages::send_verdict(one.channel, {.reason = verdict, .communicator = {}, .members = {}});
-    }
-  }
-  stop_until_ = now_ + times_.stop;
-  attendant_.fail(verdict, [this] {
-    {
-      const std::lock_guard lock(mutex_);
-      orders_.has_stopped = true;
-    }
-    wake();
-  });
-}
-
-void Control::tell_stopped() {
-  member(rank_).has_stopped = true;
-  if (rank_ != 0) tell_all(Say::Stopped);
-}
-
-void Control::take_verdict(Rank from, const Frame& frame) {
-  const auto verdict = watch_messages::read_verdict(frame);
-  if (!verdict) return;
-  verdict->communicator ? poison(*verdict, from) : conclude(verdict->reason);
 }
 
 /// Rank 0 leaves. From now on nobody tells this rank who leaves, and nobody else decides.
 void Control::hub_leaves() {
   help_until_ = Clock::time_point::max();
   for (const Fallback& one : std::exchange(fallbacks_, {})) decide_alone(one.trouble);
-}
-
-/// Once this process has stopped, rank 0 waits for the others, and the others wait for rank 0. Nobody waits for long.
-/// Rank 0 is there: a verdict on the job comes from rank 0 or is about rank 0, and none comes after its goodbye.
-void Control::release_when_stopped() {
-  if (!failed_ || released_ || !member(rank_).has_stopped) return;
-  if (rank_ == 0 || size() == 2) {
-    all_have_stopped_ |=
-        std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.has_stopped; });
-  }
-  if (!all_have_stopped_ && now_ < stop_until_) return;
-  released_ = true;
-  if (rank_ == 0 && all_have_stopped_) tell_all(Say::Released);
-  attendant_.release(all_have_stopped_);
 }
 
 void Control::tell_all(Say kind) {

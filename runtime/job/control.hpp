@@ -75,11 +75,13 @@ class Control {
   /// belongs to all communicators.
   bool aggregates(Rank rank) const { return rank >= size() - aggregators_; }
   std::string name_of_member(Rank rank) const;
+  std::string name_members(const std::vector<Rank>& ranks) const;
 
   // Sleeping (control_poll.cpp)
   void await(Rank rank);
   void forget(Member& one);
   void sleep();
+  int timeout_for(Clock::time_point until) const;
   Clock::time_point next_duty() const;
   void farewell();
 
@@ -93,6 +95,7 @@ class Control {
   void note_leaver(Rank rank);
   void lose(Rank rank, std::string_view how);
   void keep_time();
+  void look_for_silence();
   void say_goodbye(std::vector<Reach> reached);
   void help_leavers();
   void compare_goodbyes() const;
@@ -155,8 +158,9 @@ class Control {
   std::vector<Rank> ready_;  // ranks whose connections have an event in this round
   Clock::time_point now_;    // read once in a round, so that a rank that is suspended during a round blames nobody
   Clock::time_point next_beat_;
-  Clock::time_point help_until_;  // until then this rank makes progress for ranks that leave
-  Clock::time_point stop_until_;  // after a verdict on the job, how long to wait for others to stop
+  std::optional<Clock::time_point> woken_;  // when this rank found last that it had been suspended
+  Clock::time_point help_until_;            // until then this rank makes progress for ranks that leave
+  Clock::time_point stop_until_;            // after a verdict on the job, how long to wait for others to stop
   bool failed_ = false, all_have_stopped_ = false, released_ = false, stopping_ = false;
   bool compares_clocks_ = false;
   std::vector<Inquiry> inquiries_;  // only on rank 0

@@ -24,16 +24,17 @@ std::optional<ClockRelation> Control::clock() const {
 
 void Control::ask_time() {
   Channel& hub = member(0).channel;
-  if (hub.is_open()) watch_messages::send_time(hub, Say::AskTime, {.asked = Clock::now(), .theirs = {}});
+  if (hub.is_open()) watch_messages::send_time(hub, Say::AskTime, {.asked = times_.time.now(), .theirs = {}});
 }
 
 void Control::tell_time(Member& to, const Frame& frame) {
   const auto question = watch_messages::read_time(frame);
-  if (question) watch_messages::send_time(to.channel, Say::Time, {.asked = question->asked, .theirs = Clock::now()});
+  if (question)
+    watch_messages::send_time(to.channel, Say::Time, {.asked = question->asked, .theirs = times_.time.now()});
 }
 
 void Control::take_time(const Frame& frame) {
-  const Clock::time_point answered = Clock::now();
+  const Clock::time_point answered = times_.time.now();
   const auto answer = watch_messages::read_time(frame);
   if (!answer || answer->asked > answered) return;
   {

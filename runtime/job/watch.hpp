@@ -13,6 +13,7 @@
 
 #include "runtime/engine/watched.hpp"
 #include "runtime/observe/clock_comparison.hpp"
+#include "runtime/values/clock.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::runtime {
@@ -20,12 +21,13 @@ namespace lacuna::runtime {
 class Control;
 struct Membership;
 
-/// How long the watch waits.
+/// How long the watch waits, and by which clock.
 struct WatchTimes {
   std::chrono::milliseconds gather{1000};    ///< how long rank 0 waits for answers before it decides without them
   std::chrono::milliseconds fallback{3000};  ///< how long a rank waits for rank 0's verdict before it makes its own
   std::chrono::milliseconds throttle{1000};  ///< reports of a stalled call are looked at once in this time
   std::chrono::milliseconds stop{700};  ///< how long the others wait for a rank to stop, after a verdict on the job
+  TimeSource time{};                    ///< by which it waits; with a virtual clock it looks again and again
 };
 
 /// If a call goes on to be late, the log says so once in this time.

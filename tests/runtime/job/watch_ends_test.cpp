@@ -81,23 +81,14 @@ TEST(WatchEnds, AGoodbyeOfRankZeroAfterItsVerdictLetsTheOthersBeReleased) {
 }
 
 TEST(WatchEnds, AfterRankZeroLeftAVerdictMakesNoWatchSpin) {
-  Local job(4, {.stop = 10ms});
+  Local job(4, {.fallback = 10ms, .stop = 10ms});
   job.leave(0, 17);
   job.watches[1]->report(trouble(Kind::Expired, 16, "barrier"));
   EXPECT_NE(job.clients[1].verdict(), "(none)");
-  std::this_thread::sleep_for(3s);            // this is longer than a rank waits for the others to stop
+  std::this_thread::sleep_for(100ms);         // this is longer than a rank waits for the others to stop
   const int before = job.clients[1].helps();  // it helps once in each round of its watch
-  std::this_thread::sleep_for(1s);
-  EXPECT_LT(job.clients[1].helps() - before, 1000);
-}
-
-TEST(WatchEnds, AfterRankZeroLeftTheOthersHelpWhoeverLeavesHoweverLate) {
-  Local job(3);
-  job.leave(0, 17);
-  std::this_thread::sleep_for(longest_leave + 500ms);
-  const int before = job.clients[1].helps();
-  std::this_thread::sleep_for(500ms);
-  EXPECT_GT(job.clients[1].helps(), before);
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(job.clients[1].helps() - before, 300);
 }
 
 TEST(WatchEnds, AMessageLongerThanAnyOfTheWatchEndsTheJob) {
@@ -163,8 +154,8 @@ TEST(WatchEnds, AFloodOfReportsKeepsFewInquiriesOpen) {
     while (job.clients[3].helps() == 0 && Clock::now() < until) std::this_thread::sleep_for(1ms);
     EXPECT_GT(job.clients[3].helps(), 0);  // rank 0 has read everything that rank 1 said
     job.clients[2].answer(true);
-    std::this_thread::sleep_for(200ms);
-    EXPECT_GT(job.clients[2].questions(), 0);
+    while (job.clients[2].helps() == 0 && Clock::now() < until) std::this_thread::sleep_for(1ms);
+    EXPECT_GT(job.clients[2].questions(), 0);  // rank 2 has read everything that rank 0 has asked
     EXPECT_LE(job.clients[2].questions(), 64);
   }
 }

@@ -2,16 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/watch.hpp"
+#include "tests/support/hand_clock.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna::runtime {
@@ -26,9 +29,10 @@ class WatchedProcess : public Watched {
     const auto entry = posted_.find(run);
     return entry == posted_.end() ? std::nullopt : std::optional(entry->second);
   }
-  void poison(std::uint64_t, const Status& verdict) override {
+  void poison(std::uint64_t communicator, const Status& verdict) override {
     const std::lock_guard lock(mutex_);
     verdicts_.push_back(verdict.to_string());
+    poisoned_.push_back(communicator);
     changed_.notify_all();
   }
   void fail(const Status& verdict) override {
@@ -89,6 +93,13 @@ class WatchedProcess : public Watched {
     changed_.wait_for(lock, within, [&] { return !verdicts_.empty(); });
     return verdicts_.empty() ? "(none)" : verdicts_.front();
   }
+  /// Returns true once there is a verdict on this communicator.
+  bool is_told_of(std::uint64_t communicator) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] {
+      return std::find(poisoned_.begin(), poisoned_.end(), communicator) != poisoned_.end();
+    });
+  }
   bool released(std::chrono::milliseconds within = std::chrono::seconds(10)) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, within, [&] { return released_; });
@@ -128,6 +139,7 @@ class WatchedProcess : public Watched {
   std::map<std::uint32_t, Posted> posted_;
   std::map<Rank, std::uint64_t> sent_;
   std::vector<std::string> verdicts_;
+  std::vector<std::uint64_t> poisoned_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> told_members_;
   int questions_ = 0;
   bool answers_ = true;
@@ -149,11 +161,15 @@ inline Membership enter(Rank rank, Rank size, const std::string& store, std::chr
   return *std::move(membership);
 }
 
+/// By which clocks the watches of a job go: by the real one, or each by one that the test moves.
+enum class Time : std::uint8_t { Real, ByHand };
+
 /// The ranks are threads of this process. Real sockets connect their watches.
 class Local {
  public:
-  explicit Local(Rank size, const WatchTimes& times = {}, std::chrono::milliseconds silence = std::chrono::seconds(10))
-      : clients(static_cast<std::size_t>(size)) {
+  explicit Local(Rank size, const WatchTimes& times = {}, std::chrono::milliseconds silence = std::chrono::seconds(10),
+                 Time time = Time::Real)
+      : clocks_(static_cast<std::size_t>(size)), clients(clocks_.size()) {
     std::vector<Membership> memberships(clients.size());
     std::vector<std::thread> threads;
     for (Rank rank = 0; rank < size; ++rank) {
@@ -162,7 +178,28 @@ class Local {
     }
     for (std::thread& thread : threads) thread.join();
     for (std::size_t rank = 0; rank < clients.size(); ++rank) {
-      watches.push_back(*Watch::start(memberships[rank], clients[rank], times));
+      WatchTimes own = times;
+      if (time == Time::ByHand) own.time = TimeSource(clocks_[rank]);
+      watches.push_back(*Watch::start(memberships[rank], clients[rank], own));
+    }
+    if (time == Time::Real) return;
+    std::vector<std::size_t> all(clients.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    for (int round = 0; round < 2; ++round) leap({}, all);  // each has begun, and then has heard the others
+  }
+
+  /// Lets that much time pass for these ranks, whose watches go by hand. The others stand still meanwhile, as if they
+  /// were stopped or cut off. Steps are so short that no rank finds that it was suspended.
+  void pass(Clock::duration time, const std::vector<std::size_t>& ranks) {
+    constexpr Clock::duration step = std::chrono::milliseconds(500);
+    for (; time > Clock::duration::zero(); time -= step) leap(std::min(time, step), ranks);
+  }
+  /// The same in one step, as if the ranks had been suspended meanwhile.
+  void leap(Clock::duration time, const std::vector<std::size_t>& ranks) {
+    constexpr std::uint64_t round = 4;  // a round of a watch reads its clock twice, and one may have begun before
+    for (std::size_t rank : ranks) clocks_[rank].move(time);
+    for (std::size_t rank : ranks) {
+      for (const auto seen = clocks_[rank].looks(); clocks_[rank].looks() < seen + round;) std::this_thread::yield();
     }
   }
 
@@ -182,13 +219,24 @@ class Local {
   void expect_verdict_everywhere(const std::string& expected) {
     expect_verdict_everywhere_but(clients.size(), expected);
   }
-  void expect_no_verdict(std::chrono::milliseconds within = std::chrono::milliseconds(300)) {
-    std::this_thread::sleep_for(within);
-    for (WatchedProcess& client : clients) EXPECT_EQ(client.verdict(std::chrono::milliseconds(0)), "(none)");
+  /// Expects that no report so far has led to a verdict. Each rank whose watch is there reports that a call of a
+  /// communicator of its own has expired. What it has reported before is judged before that.
+  void expect_no_verdict() {
+    constexpr std::uint32_t run = 424'240;
+    for (std::size_t rank = 0; rank < clients.size(); ++rank) {
+      if (watches[rank]) watches[rank]->report({Trouble::Kind::Expired, run + rank, run, "mark"});
+    }
+    for (std::size_t rank = 0; rank < clients.size(); ++rank) {
+      EXPECT_TRUE(!watches[rank] || clients[rank].is_told_of(run + rank));
+      for (const std::string& verdict : clients[rank].all_verdicts()) {
+        EXPECT_NE(verdict.find(std::to_string(run)), std::string::npos) << verdict << " on rank " << rank;
+      }
+    }
   }
 
  private:
   test::ReservedPort port_;
+  std::vector<test::HandClock> clocks_;
 
  public:
   std::vector<WatchedProcess> clients;

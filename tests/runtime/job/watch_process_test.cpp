@@ -82,29 +82,6 @@ TEST(WatchOfProcesses, AStoppedRankZeroIsNamedOnAllRanksAndOnItselfWhenItWakes) 
   EXPECT_TRUE(heard == verdicts[0] || heard == verdicts[1]) << heard;
 }
 
-TEST(WatchOfProcesses, AShortStopIsForgiven) {
-  Processes job(3);
-  for (std::size_t rank : {0, 1}) {
-    job[rank].signal(SIGSTOP);
-    std::this_thread::sleep_for(silence / 3);
-    job[rank].signal(SIGCONT);
-  }
-  EXPECT_EQ(job[2].line(2 * silence), "(nothing)");
-}
-
-TEST(WatchOfProcesses, ARankThatWasSuspendedBlamesNobodyForIt) {
-  Processes job(2);
-  job[0].signal(SIGSTOP);
-  std::this_thread::sleep_for(silence / 4);
-  job[1].signal(SIGSTOP);
-  std::this_thread::sleep_for(2 * silence);
-  job[1].signal(SIGCONT);
-  std::this_thread::sleep_for(silence / 4);
-  job[0].signal(SIGCONT);
-  EXPECT_EQ(job[1].line(silence), "(nothing)");
-  EXPECT_EQ(job[0].line(0ms), "(nothing)");
-}
-
 TEST(WatchOfProcesses, AnExpiredCallIsDecidedLocallyWhenRankZeroIsStopped) {
   Processes job(3, 1);
   job[0].signal(SIGSTOP);
