@@ -164,6 +164,12 @@ class Communicator {
   /// with equal keys keep their order. All ranks call this function; it blocks. With `no_group`, or any negative
   /// colour, a rank gets no communicator. The new communicators progress and fail independently of each other, but a
   /// rank that dies poisons all.
+  ///
+  ///     auto made = world.split(world.rank() % 2 == 0 ? 0 : Communicator::no_group);
+  ///     if (!made) throw Error(made.status());  // on this rank the split has failed
+  ///     if (std::optional<Communicator>& even = *made) {
+  ///       Status status = even->call(barrier());  // of the even ranks
+  ///     }
   Result<std::optional<Communicator>> split(int colour, int key = 0);
   /// Makes one communicator of these ranks, in this order. All ranks call this function with the same list. Ranks that
   /// are not in the list get none.
