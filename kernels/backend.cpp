@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <initializer_list>
 
 #include "kernels/entry.hpp"
 #include "kernels/libraries.hpp"
@@ -14,12 +15,12 @@ namespace lacuna::kernels {
 
 #if defined(__x86_64__)
 constexpr std::string_view baseline_name = "x86-64";
-/// The instruction sets whose kernels lie in libraries of their own, the best first.
-constexpr std::array<std::string_view, 2> levels = {"x86-64-v4", "x86-64-v3"};
 #else
 constexpr std::string_view baseline_name = "host";
-constexpr std::array<std::string_view, 0> levels = {};
 #endif
+/// The instruction sets whose kernels lie in libraries of their own, the best first.
+constexpr std::array<std::string_view, std::initializer_list<std::string_view>{LACUNA_LEVELS}.size()> levels = {
+    LACUNA_LEVELS};
 constexpr std::string_view best_name = "host", kokkos_name = "kokkos";
 
 std::string_view SpaceBackend::name() const { return baseline_name; }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Shows that the tests find faults: each patch of this folder plants one in a copy of the tree, where its tests must
 # fail. A patch's first line says what is wrong then, its second which tests are run. Usage: run.sh [PATCH...]
-# run.sh --fit: only sees that all patches fit the tree.
+# run.sh --fit: only sees that all patches fit the tree. run.sh --tenth: takes each tenth patch; with the next commit it
+# takes the ones after these.
 set -euo pipefail
 trap 'printf "%s: line %d failed, so that it ends here\n" "$0" "$LINENO" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -14,7 +15,10 @@ if [[ ${1:-} == --fit ]]; then
 fi
 
 patches=("$@")
-((${#patches[@]} > 0)) || patches=(tests/mutations/*.patch)
+if [[ $# == 0 || $1 == --tenth ]]; then patches=(tests/mutations/*.patch); fi
+if [[ ${1:-} == --tenth ]]; then
+  mapfile -t patches < <(printf '%s\n' "${patches[@]}" | awk -v commits="$(git rev-list --count HEAD)" 'NR % 10 == commits % 10')
+fi
 mapfile -t patches < <(realpath -- "${patches[@]}")
 tree=$PWD/build/mutations
 log=$tree/build/log
