@@ -8,7 +8,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# group | Debian package | how to check for it: a command, a header, a file or a module of Python
+# group | Debian package | how to check for it: a command, a header, a file, a module of the Python in PATH, or a module of
+# Debian's Python, to which Debian's packages belong, whatever comes first in PATH (pyenv, conda)
 needs='
 build | build-essential | command c++
 build | build-essential | command make
@@ -53,14 +54,15 @@ benchmarks | libopenmpi-dev | command mpicxx.openmpi
 benchmarks | mpich | command mpirun.mpich
 benchmarks | libmpich-dev | command mpicxx.mpich
 benchmarks | libgloo-dev | header gloo/allreduce.h
-benchmarks | python3-matplotlib | module matplotlib
-benchmarks | python3-h5py | module h5py
+benchmarks | python3-matplotlib | debian_module matplotlib
+benchmarks | python3-h5py | debian_module h5py
 benchmarks | bible-kjv | command bible
 aarch64 | g++-aarch64-linux-gnu | command aarch64-linux-gnu-g++
 aarch64 | qemu-user | command qemu-aarch64
 torch | python3-venv | module ensurepip
 torch | python3-dev | command python3-config
 '
+debian_python=/usr/bin/python3  # scripts that need its modules name it in their first line
 mkdocs='mkdocs==1.6.1 pygments==2.18.0'
 mkdocs_folder=build/mkdocs-1.6.1
 ucx_wheel='libucx-cu13==1.22.0'
@@ -114,6 +116,7 @@ missing() {
       header) ! grep -qxF "$what" <<<"$headers" ;;
       file) [[ -e $what ]] ;;
       module) python3 -c "import $what" 2>/dev/null ;;
+      debian_module) "$debian_python" -c "import $what" 2>/dev/null ;;
     esac || printf '%s | %s %s\n' "$package" "$kind" "$what"
   done <<<"$needs"
 }
@@ -267,7 +270,8 @@ if [[ -n $found ]]; then
   fi
   [[ -z $found ]] || fail "this is missing (Debian package | what was looked for):
 $found
-On Debian: apt-get install ${packages[*]}. On other systems install the same with their package manager. CPATH can name
+On Debian: apt-get install ${packages[*]}. These packages do not serve a python3 in PATH that is not Debian's; it is \
+$(command -v python3 || echo missing). On other systems install the same with their package manager. CPATH can name
 headers outside the compiler's search path."
 fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Compares cast, quantize and lowrank with dense calls and with the other methods, where links are slow.
 
     examples/compression/evidence.py run [--build BUILD] [--seeds N] [--epochs E] [--rate 1gbit] [--hosts 4] [--fresh]

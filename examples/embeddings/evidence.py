@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Trains a model with an embedding table by several methods, and measures calls of these methods, and writes the
 results into docs/.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Compares ways of PyTorch and of lacuna to average gradients, where links are slow.
 
     examples/pytorch/evidence.py run [--seeds N] [--epochs E] [--rate 1gbit] [--hosts 4] [--only MODEL] [--fresh]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Trains with and without skipping for several seeds, and writes the results into docs/.
 
     examples/skipreduce/evidence.py run [--build BUILD] [--seeds N] [--epochs N] [--fresh] [EXPERIMENT ...]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Trains time.toml on 8 emulated hosts with several seeds, and prints how long each method took to a test accuracy.
 
     examples/skipreduce/time_to_accuracy.py [--build BUILD] [--rate 500mbit] [--seeds N] [--accuracy A] [--fresh]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs scale_bench and draws what a rank costs by the number of ranks into docs/scale.svg; prints the table of
 docs/performance.md. Nothing is asserted.
 
