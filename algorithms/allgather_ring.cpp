@@ -4,7 +4,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_allgather_ring(GraphBuilder& g) {
   g.copy(g.output(g.position()), g.input(g.position()));
   ring_allgather(
       g, whole_ring(g), [&](Rank block) { return g.output(block); }, g.parameters<LeftOut>().rounds);
@@ -20,7 +20,7 @@ constexpr Algorithm allgather_ring = {
     .name = "ring",
     .summary = "P-1 rounds, (P-1)/P of the output per rank",
     .symmetric = true,
-    .build = build,
+    .build = build_allgather_ring,
     .parameters = &parameter_set<LeftOut>,
 };
 

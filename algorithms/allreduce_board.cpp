@@ -3,7 +3,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_allreduce_board(GraphBuilder& g) {
   g.board_reduce(g.output(), g.input());
   g.finish(g.output());
 }
@@ -20,7 +20,7 @@ const Algorithm allreduce_board = {
     .summary = "1 round over memory that all ranks of a host share; for small data",
     .symmetric = true,
     .on_board = true,
-    .build = build,
+    .build = build_allreduce_board,
 };
 
 }  // namespace lacuna

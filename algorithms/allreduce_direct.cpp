@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_allreduce_direct(GraphBuilder& g) {
   const Line all = whole_ring(g);
   const auto output = [&](Rank piece) { return g.output(piece); };
   direct_reduce_scatter(
@@ -26,7 +26,7 @@ const Algorithm allreduce_direct = {
     .summary = "2 rounds of P-1 messages, 2(P-1)/P of the data per rank; inside a host",
     .symmetric = true,
     .maps_copies = true,
-    .build = build,
+    .build = build_allreduce_direct,
 };
 
 }  // namespace lacuna

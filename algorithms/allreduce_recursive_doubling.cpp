@@ -4,7 +4,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_allreduce_recursive_doubling(GraphBuilder& g) {
   const Topology cube = largest_hypercube(g);
   if (g.position() >= cube.size()) return be_served(g, cube, cube.size());
   const auto outside = partner_outside(g, cube);
@@ -42,7 +42,7 @@ const Algorithm allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "log2 P rounds, log2 P times the data per rank; for small data",
     .symmetric = false,
-    .build = build,
+    .build = build_allreduce_recursive_doubling,
 };
 
 }  // namespace lacuna

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int saved_blocks = 4;  // how many exchanges are under way at a time in place
 
-void build(GraphBuilder& g) {
+void build_alltoall_pairwise(GraphBuilder& g) {
   const Rank p = g.size(), me = g.position();
   for (Rank round = 0; round < p; ++round) {
     const Rank peer = (round - me + p) % p;
@@ -36,7 +36,7 @@ constexpr Algorithm alltoall_pairwise = {
     .name = "pairwise",
     .summary = "P rounds of disjoint pairs; each rank sends P-1 blocks",
     .symmetric = false,
-    .build = build,
+    .build = build_alltoall_pairwise,
 };
 
 // The same program serves blocks of different lengths.

@@ -5,7 +5,7 @@ namespace lacuna {
 namespace {
 
 /// The input stays as it is: sums on their way lie in two blocks of scratch in turn.
-void build(GraphBuilder& g) {
+void build_reduce_scatter_ring(GraphBuilder& g) {
   const Line ring = whole_ring(g);
   const int left_out = g.parameters<LeftOut>().rounds;
   const auto partial = [&](Rank s, Rank block) {
@@ -26,7 +26,7 @@ constexpr Algorithm reduce_scatter_ring = {
     .name = "ring",
     .summary = "P-1 rounds, (P-1)/P of the input per rank",
     .symmetric = true,
-    .build = build,
+    .build = build_reduce_scatter_ring,
     .parameters = &parameter_set<LeftOut>,
 };
 

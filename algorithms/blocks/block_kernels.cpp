@@ -3,7 +3,7 @@
 namespace lacuna::block {
 namespace {
 
-std::size_t bytes_of_sets(const PartView& part) {
+std::size_t bytes_of_owners_sets(const PartView& part) {
   return static_cast<std::size_t>(roles_of(part).owners) * bytes_of_set(part);
 }
 
@@ -32,7 +32,7 @@ std::size_t most_elements(const PartView& part) { return most_blocks(part) * arg
 std::size_t bytes_of_set(const PartView& part) { return set_bytes(most_blocks(part)); }
 std::size_t bytes_of_message(const PartView& part) { return most_message_bytes(most_blocks(part)); }
 
-const BufferInfo sets_of_owners = {.element = Dtype::U8, .capacity = bytes_of_sets, .memory = MemoryKind::Host};
+const BufferInfo sets_of_owners = {.element = Dtype::U8, .capacity = bytes_of_owners_sets, .memory = MemoryKind::Host};
 const BufferInfo one_set = {.element = Dtype::U8, .capacity = bytes_of_set, .memory = MemoryKind::Host};
 const BufferInfo one_message = {.element = Dtype::U8, .capacity = bytes_of_message, .memory = MemoryKind::Host};
 

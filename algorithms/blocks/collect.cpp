@@ -112,7 +112,7 @@ struct PackBlocks {
 };
 
 std::size_t owners_of(const PartView& part) { return static_cast<std::size_t>(roles_of(part).owners); }
-std::size_t bytes_of_map(const PartView& part) {
+std::size_t bytes_of_map_of_data(const PartView& part) {
   return (kernels::BlockGrid{part.count, arguments_of(part).block}.count() + 7) / 8;
 }
 std::size_t bytes_of_messages(const PartView& part) { return owners_of(part) * bytes_of_message(part); }
@@ -123,7 +123,7 @@ std::size_t elements_of_own(const PartView& part) {
   return brings_list(part) ? most_listed(part) : most_elements(part);
 }
 
-constexpr BufferInfo map_of_data = {.element = Dtype::U8, .capacity = bytes_of_map, .memory = MemoryKind::Host};
+constexpr BufferInfo map_of_data = {.element = Dtype::U8, .capacity = bytes_of_map_of_data, .memory = MemoryKind::Host};
 constexpr BufferInfo messages_to_owners = {
     .element = Dtype::U8, .capacity = bytes_of_messages, .memory = MemoryKind::Host};
 

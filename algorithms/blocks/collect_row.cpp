@@ -18,14 +18,14 @@ struct Sets {
   kernels::BlockSet none() const { return {reinterpret_cast<const std::byte*>(&no_map), no_ranks}; }
 };
 
-std::size_t bytes_of_sources(const PartView& part) {
+std::size_t bytes_of_row_sources(const PartView& part) {
   const std::size_t sources = static_cast<std::size_t>(part.size) * stream_arguments_of(part).columns;
   return sizeof(Sets) + sources * sizeof(kernels::BlockSource);
 }
 
 constexpr BufferInfo blocks_from_ranks = {.element = Dtype::U8, .capacity = bytes_from_ranks};
 constexpr BufferInfo sources_of_blocks = {
-    .element = Dtype::U8, .capacity = bytes_of_sources, .memory = MemoryKind::Host};
+    .element = Dtype::U8, .capacity = bytes_of_row_sources, .memory = MemoryKind::Host};
 
 /// Calls visit(column) for the columns that are asked for and in which a rank has the block.
 template <class Visit>

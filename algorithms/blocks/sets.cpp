@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "algorithms/blocks/rows.hpp"
 #include "kernels/elements.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -14,8 +15,6 @@ using kernels::BlockSet;
 using kernels::load;
 using kernels::store;
 using kernels::words_of_map;
-
-constexpr std::size_t number_bytes = sizeof(std::uint32_t);
 
 std::size_t map_bytes(std::size_t blocks) { return (blocks + 7) / 8; }
 bool is_listed(std::size_t count, std::size_t blocks) { return count * number_bytes < map_bytes(blocks); }

@@ -18,14 +18,14 @@ std::size_t most_rows(const PartView& part) {
   return (all.count() + lanes - 1) / lanes;
 }
 
-std::size_t bytes_of_map(const PartView& part) {
+std::size_t bytes_of_map_of_rows(const PartView& part) {
   return kernels::words_of_map(most_rows(part)) * sizeof(std::uint64_t);
 }
 
 std::size_t bytes_of_slot(const PartView& part) {
   const std::size_t columns = stream_arguments_of(part).columns;
   const std::size_t numbers = columns * (1 + static_cast<std::size_t>(part.size));
-  const std::size_t bytes = columns * bytes_of_map(part) + numbers * sizeof(std::uint32_t);
+  const std::size_t bytes = columns * bytes_of_map_of_rows(part) + numbers * sizeof(std::uint32_t);
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
@@ -42,7 +42,7 @@ std::size_t bytes_of_row(const PartView& part) {
 }
 
 Slot::Slot(const PartView& part, const Write& slots)
-    : ranks_(static_cast<std::size_t>(part.size)), map_bytes_(bytes_of_map(part)), elements_(part.count) {
+    : ranks_(static_cast<std::size_t>(part.size)), map_bytes_(bytes_of_map_of_rows(part)), elements_(part.count) {
   const StreamArguments given = stream_arguments_of(part);
   columns_ = given.columns;
   first_lane_ = given.slot * columns_;

@@ -81,7 +81,7 @@ int rounds(const PartPlan& part, Rank size) { return (part.program ? 2 : 4) * (s
 namespace {
 
 double expected_bytes(const ExpectedPart& part) {
-  const kernels::MatrixShape shape = shape_of(options_of(part.call), part.call.count);
+  const kernels::MatrixShape shape = factoring::shape_of(options_of(part.call), part.call.count);
   const std::size_t elements = is_shorter(shape) ? elements_of(shape) : shape.count;
   return 2.0 * (part.size - 1) / part.size * static_cast<double>(elements * size_of(part.call.dtype));
 }

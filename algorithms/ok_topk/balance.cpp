@@ -11,8 +11,7 @@ namespace {
 
 using sparse::List;
 using sparse::Range;
-
-std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+using sparse::ranks_of;
 
 /// Returns the most entries that a rank holds after blocks are balanced.
 std::size_t most_of_share(const PartView& part) { return sparse::most_selected(part) + 1; }

@@ -10,7 +10,8 @@
 namespace lacuna::ok {
 namespace {
 
-std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+using sparse::ranks_of;
+
 std::size_t words_of_offers(const PartView& part) {
   return ranks_of(part) * words_of_offer(sparse::arguments_of(part).wanted, part.size);
 }

@@ -11,7 +11,7 @@ namespace {
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
 /// The form of the first part of the next run. It depends only on what is equal on all ranks.
-Form form_of(const Call& call, std::size_t places) {
+Form chosen_form(const Call& call, std::size_t places) {
   const OkTopk& asked = options_of(call);
   const MethodState& state = *call.options.state;
   Form form;
@@ -88,7 +88,7 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Rank size = request.hosts.size();
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
-  const Form form = form_of(call, places);
+  const Form form = chosen_form(call, places);
   sparse::Arguments arguments{.wanted = entries, .room = entries};
   if (!form.reevaluates) arguments.room = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .arguments = arguments};

@@ -22,6 +22,7 @@ namespace sparse {
 /// The form of the program that is being built, and of the program that runs in this part.
 inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
+inline std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 /// The arguments of this part.
 inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
 /// How many entries a rank selects at most (Predictions::most_entries).

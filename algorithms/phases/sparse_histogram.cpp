@@ -11,7 +11,6 @@ constexpr std::size_t samples_of_range = 20;       // for each rank whose sample
 constexpr std::size_t most_ranks_counted = 32;     // with more ranks, the errors do not all go to the same side
 constexpr std::size_t least_entries_of_rank = 10;  // for each other rank; fewer entries have no more bytes than samples
 
-std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(form_of(part).bins); }
 std::size_t samples_of_all(std::size_t ranks) { return samples_of_range * std::min(ranks, most_ranks_counted); }
 

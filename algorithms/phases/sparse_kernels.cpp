@@ -14,8 +14,6 @@ namespace {
 
 using kernels::EntriesView;
 
-std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
-
 std::size_t ranges_of(const PartView& part) { return ranks_of(part) * static_cast<std::size_t>(form_of(part).chunks); }
 
 /// Returns how many places the longest range may have.

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t range_words = sizeof(Range) / sizeof(std::int64_t);
 
-std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 std::size_t words_of_ranges(const PartView& part) { return range_words * ranks_of(part); }
 
 void write_ranges(const KernelCall& call, const Extent& table, auto end_of_range) {

@@ -103,7 +103,7 @@ void decode(GraphBuilder& g, const Region& input, const Tables& tables, const Bl
   g.decide({blocks.elements, decoded});
 }
 
-void build(GraphBuilder& g) {
+void build_count_sketch(GraphBuilder& g) {
   const Stage stage = form_of(g).stage;
   if (stage == Stage::Whole || stage == Stage::Rest) return compact(g);
   const Region input = input_of(g), mine = find_blocks(g, input);
@@ -152,7 +152,7 @@ constexpr Algorithm count_sketch = {
     .collective = Collective::Allreduce,
     .name = "count_sketch",
     .symmetric = false,
-    .build = build,
+    .build = build_count_sketch,
     .parameters = &parameter_set<Form>,
 };
 

@@ -43,7 +43,7 @@ struct TellLeft {
   }
 };
 
-void build(GraphBuilder& g) {
+void build_peel(GraphBuilder& g) {
   if (form_of(g).stage != Stage::Peel) return compact(g);
   const Region input = input_of(g), mine = find_blocks(g, input);
   const Tables tables = sketch_and_reduce(g, input, mine);
@@ -74,7 +74,7 @@ constexpr Algorithm peel = {
     .collective = Collective::Allreduce,
     .name = "peel",
     .symmetric = false,
-    .build = build,
+    .build = build_peel,
     .parameters = &parameter_set<Form>,
 };
 

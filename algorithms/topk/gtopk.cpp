@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_gtopk(GraphBuilder& g) {
   const Topology tree = Topology::binomial_tree(g.size());
   const Rank me = g.position();
   const std::vector<Rank> children = tree.children(me);
@@ -33,7 +33,7 @@ constexpr Algorithm gtopk = {
     .collective = Collective::Allreduce,
     .name = "gtopk",
     .symmetric = false,
-    .build = build,
+    .build = build_gtopk,
     .parameters = &parameter_set<TopkForm>,
 };
 

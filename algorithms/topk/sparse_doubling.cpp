@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_sparse_doubling(GraphBuilder& g) {
   const Topology cube = largest_hypercube(g);
   const Region own = sparse::pack_whole(g, select(g));
   if (g.position() >= cube.size()) {
@@ -35,7 +35,7 @@ constexpr Algorithm sparse_doubling = {
     .collective = Collective::Allreduce,
     .name = "sparse_doubling",
     .symmetric = false,
-    .build = build,
+    .build = build_sparse_doubling,
     .parameters = &parameter_set<TopkForm>,
 };
 

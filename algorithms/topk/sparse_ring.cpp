@@ -133,7 +133,7 @@ class Ring {
   Rank placed_ = 0;
 };
 
-void build(GraphBuilder& g) {
+void build_sparse_ring(GraphBuilder& g) {
   Ring ring(g, select(g));
   const Rank me = g.position();
   std::vector<Region> sums;
@@ -170,7 +170,7 @@ constexpr Algorithm sparse_ring = {
     .collective = Collective::Allreduce,
     .name = "sparse_ring",
     .symmetric = false,
-    .build = build,
+    .build = build_sparse_ring,
     .parameters = &parameter_set<TopkForm>,
 };
 

@@ -3,7 +3,7 @@
 namespace lacuna {
 namespace {
 
-void build(GraphBuilder& g) {
+void build_sparse_split(GraphBuilder& g) {
   const sparse::Selection mine = select(g);
   const Region ranges = sparse::form_of(g).bins > 0 ? sparse::balanced_ranges(g, mine) : sparse::even_ranges(g);
   const Region sum = sparse::reduce_range(g, sparse::split(g, mine, ranges), ranges);
@@ -27,7 +27,7 @@ constexpr Algorithm sparse_split = {
     .collective = Collective::Allreduce,
     .name = "sparse_split",
     .symmetric = false,
-    .build = build,
+    .build = build_sparse_split,
     .parameters = &parameter_set<TopkForm>,
 };
 

@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(const std::string& host) {
   return {};
 }
 
-std::string text_of(const std::vector<std::byte>& bytes) {
+std::string host_text(const std::vector<std::byte>& bytes) {
   char text[INET6_ADDRSTRLEN] = "";
   const int family = bytes.size() == sizeof(in_addr) ? AF_INET : AF_INET6;
   if (bytes.size() != sizeof(in_addr) && bytes.size() != sizeof(in6_addr)) return "";
@@ -98,7 +98,7 @@ std::optional<Invitation> decode(const UniqueId& id) {
   if (invitation.port == 0 || secret.size() != invitation.secret.size()) return std::nullopt;
   std::copy(secret.begin(), secret.end(), invitation.secret.begin());
   while (true) {
-    const std::string host = text_of(decoder.bytes(sizeof(in6_addr)));
+    const std::string host = host_text(decoder.bytes(sizeof(in6_addr)));
     if (host.empty()) return invitation;
     invitation.hosts.push_back(host);
   }

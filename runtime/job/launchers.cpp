@@ -41,7 +41,7 @@ constexpr std::array launchers = {
     Launcher{"srun", slurm_rank, "SLURM_STEP_NUM_TASKS"},
 };
 
-std::string_view variable(std::string_view name) {
+std::string_view value_of(std::string_view name) {
   const char* text = name.empty() ? nullptr : std::getenv(std::string(name).c_str());
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
@@ -49,7 +49,7 @@ std::string_view variable(std::string_view name) {
 /// The number in a variable, which may have blanks around it. Nothing if the variable is not set or no number.
 std::optional<long> number(std::string_view name) {
   constexpr std::string_view blanks = " \t\r\n";
-  std::string_view text = variable(name);
+  std::string_view text = value_of(name);
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   text = text.substr(0, text.find_last_not_of(blanks) + 1);
   long value = 0;
@@ -77,7 +77,7 @@ std::optional<Place> place_of(std::string_view rank_name, std::string_view size_
 /// A text such as "RANK=1, WORLD_SIZE=4".
 std::string shown(std::initializer_list<std::string_view> names) {
   std::vector<std::string> texts;
-  for (std::string_view name : names) texts.push_back(fmt::format("{}={}", name, variable(name)));
+  for (std::string_view name : names) texts.push_back(fmt::format("{}={}", name, value_of(name)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -93,7 +93,7 @@ void warn_of_unclear(const Status& pmix) {
       "this process works alone, as a job of one rank; if others were started with it, hand LACUNA_RANK and "
       "LACUNA_SIZE on to all, else set LACUNA_SIZE=1";
   for (const Launcher& launcher : launchers) {
-    const std::string_view size = variable(launcher.size), rank = variable(launcher.rank);
+    const std::string_view size = value_of(launcher.size), rank = value_of(launcher.rank);
     if (!size.empty() && number(launcher.size).value_or(0) < 1) {
       log_warning(Subsystem::Job, "{} is '{}', which is no number of ranks: {}", launcher.size, size, alone);
     }
@@ -118,7 +118,7 @@ std::optional<Launched> find_torchrun() {
   constexpr long last_port = 65535, away = 1000;
   const auto place = place_of("RANK", "WORLD_SIZE");
   const auto port = number("MASTER_PORT");
-  const std::string_view host = variable("MASTER_ADDR"), run = variable("TORCHELASTIC_RUN_ID");
+  const std::string_view host = value_of("MASTER_ADDR"), run = value_of("TORCHELASTIC_RUN_ID");
   if (!place || host.empty() || !port || *port < 1 || *port > last_port) return {};
   const long own_port = *port + away <= last_port ? *port + away : *port - away;
   const bool is_bare_six = host.find(':') != std::string_view::npos && host.front() != '[';
@@ -133,7 +133,7 @@ std::optional<Launched> find_torchrun() {
 
 /// Is there a launcher that speaks PMIx, with several ranks?
 Result<std::optional<Launched>> find_pmix() {
-  if (variable("PMIX_NAMESPACE").empty() || variable("PMIX_RANK").empty()) return std::optional<Launched>();
+  if (value_of("PMIX_NAMESPACE").empty() || value_of("PMIX_RANK").empty()) return std::optional<Launched>();
   if (number("OMPI_COMM_WORLD_SIZE") == 1) return std::optional<Launched>();  // and no need to connect
   const auto place = place_by_pmix();
   if (!place) return place.status();
@@ -187,7 +187,7 @@ std::optional<Launched> find_slurm() {
   const auto place = place_of(slurm_rank, "SLURM_STEP_NUM_TASKS");
   const auto job = number("SLURM_JOB_ID"), step = number("SLURM_STEP_ID");
   const bool is_one_host = number("SLURM_STEP_NUM_NODES") == 1;
-  const std::string host = is_one_host ? "127.0.0.1" : first_host(variable("SLURM_STEP_NODELIST"));
+  const std::string host = is_one_host ? "127.0.0.1" : first_host(value_of("SLURM_STEP_NODELIST"));
   if (!place || !job || *job < 0 || !step || *step < 0 || host.empty()) return {};
   return Launched{
       .by = fmt::format("Slurm ({})", shown({"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST"})),
@@ -210,7 +210,7 @@ Result<std::optional<Launched>> find_launcher() {
     if (!announces_ranks(launcher)) continue;
     if (first == nullptr) first = &launcher;
     for (std::string_view name : {launcher.size, launcher.rank}) {
-      if (!variable(name).empty()) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, variable(name));
+      if (!value_of(name).empty()) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, value_of(name));
     }
   }
   if (first == nullptr) {

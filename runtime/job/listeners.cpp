@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::string_view listening = "0A";
 
-template <class T>
-SocketAddress address_of(const T& sockaddr, int family) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&sockaddr);
-  return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
-}
-
 /// Reads an address such as "0100007F:1F90": words of 32 bits as they lie in memory, and the port as a number.
 SocketAddress parse(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());

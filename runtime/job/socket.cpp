@@ -49,12 +49,6 @@ bool is_connected_to_itself(const Fd& socket) {
   return own_bytes == other_bytes && std::memcmp(&own, &other, own_bytes) == 0;
 }
 
-template <class T>
-SocketAddress address_of(const T& sockaddr, int family) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&sockaddr);
-  return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
-}
-
 /// Listens at one address. If the result is not open, `error` is the errno.
 Fd listen_one(const SocketAddress& address, int& error) {
   Fd fd = open_stream(address.family);

@@ -45,6 +45,13 @@ struct SocketAddress {
   std::string to_string() const;
 };
 
+/// The address that a sockaddr_in or a sockaddr_in6 has.
+template <class T>
+SocketAddress address_of(const T& sockaddr, int family) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&sockaddr);
+  return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
+}
+
 /// Returns the addresses of an endpoint in the resolver's order, at least one. It blocks as long as the resolver does.
 /// The error is TimedOut if the resolver asks to try again, or else InvalidArgument.
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
