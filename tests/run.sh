@@ -4,8 +4,9 @@
 #   tests/run.sh           set-up, release, sanitizers, consumers of the installed tree, the package, the wheel for
 #                          Python, lacuna.torch, and the lab: what each change must pass
 #   tests/run.sh --quick   the release preset only
-#   tests/run.sh --all     in addition what rarely finds a fault: the largest matrices of tests, the newer UCX, aarch64,
-#                          PyTorch's own tests, and a tenth of the planted faults in turn
+#   tests/run.sh --all     in addition what rarely finds a fault: the largest matrices of tests, the newer UCX, the
+#                          commands of the manual that install, measure or train, aarch64, PyTorch's own tests, and a
+#                          tenth of the planted faults in turn
 #
 # An entry that fails is run once more at the end, alone (tests/stages.sh).
 set -euo pipefail
@@ -56,6 +57,11 @@ run_lab() {
     tests/lab/lab.py --hosts 2 --ranks-per-host 2 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna
 }
 
+# Runs the commands of the manual that install something, as a user who has just got the tree.
+run_fresh_checkout() {
+  rm -rf build/pages && tests/support/copy_tree.sh build/pages && tests/docs/commands_test.py fresh build/pages
+}
+
 case ${1:-} in
   '' | --quick | --all) ;;
   *) printf 'tests/run.sh: unknown option %s; allowed: --quick, --all\n' "$1" >&2 && exit 2 ;;
@@ -87,7 +93,8 @@ if [[ $extent != --quick ]]; then
   try_entries 'tsan tests' run_tests tsan -R "$(entries_of "${tsan[@]}")"
 fi
 if [[ $extent == --all ]]; then
-  try_entries 'largest matrices' run_tests release -L long
+  try_entries 'long tests' run_tests release -L long
+  try 'fresh checkout' run_fresh_checkout
   try_entries 'UCX 1.22' run_newer_ucx
   try 'aarch64' run_aarch64
   try "PyTorch's own tests" tests/pytorch/run.sh --own
