@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
+#include "algorithms/phases/not_finite.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna::ok {
@@ -12,6 +14,12 @@ constexpr std::size_t steps_of_a_mean = 4;  // quarters of k/P
 
 /// Returns how many bits of a magnitude an offer leaves out.
 int bits_left_out(Dtype dtype) { return dtype == Dtype::F64 ? 32 : 0; }
+
+/// Returns what an offer says of an infinity.
+std::uint32_t magnitude_of_infinity(Dtype dtype) {
+  return static_cast<std::uint32_t>(kernels::magnitude_of(dtype, std::numeric_limits<double>::infinity()) >>
+                                    bits_left_out(dtype));
+}
 
 /// The next step of a rank. Its bits are a number by which steps are ordered: larger numbers are taken first.
 class Next {
@@ -89,6 +97,7 @@ void make_offer(const kernels::Backend& backend, kernels::Source values, std::sp
     end = std::min(end_of_step(end, k, size), count);
     offer[step] = magnitudes[(end - 1) / stride];
   }
+  if (count_not_finite(backend, values) > 0) offer[1] = std::max(offer[1], magnitude_of_infinity(values.dtype));
 }
 
 double number_of_offered(Dtype dtype, std::uint32_t magnitude) {

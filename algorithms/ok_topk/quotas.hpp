@@ -37,7 +37,8 @@ struct Offers {
 std::uint32_t share_out(const Offers& offers, std::span<std::uint64_t> quotas, std::span<std::uint64_t> workspace);
 
 /// Writes the offer of a rank whose sums are these values, none of which is 0. Of more than most_sampled values it
-/// reads a sample that is spread evenly, and the magnitudes are estimates. `sample` has room for most_sampled numbers.
+/// reads a sample that is spread evenly, and the magnitudes are estimates. If a value is not finite, the first step
+/// says so, whatever its last magnitude is, so that the result tells it. `sample` has room for most_sampled numbers.
 void make_offer(const kernels::Backend& backend, kernels::Source values, std::span<std::uint32_t> sample,
                 std::span<std::uint32_t> offer, std::size_t k, Rank size);
 inline constexpr std::size_t most_sampled = 8192;

@@ -22,12 +22,14 @@ Status check_residual(const Call& call, Rank size);
 
 /// Feedback for a program that does not know the residual. The input is added to the residual, which is the program's
 /// input from then on. At the end, all that the program has read of the residual counts as contributed and is cleared,
-/// without what it has left out (leave_out). A kernel that writes to its input keeps the residual itself.
+/// without what it has left out (leave_out). What stays is dropped if it is not finite (not_finite.hpp). A kernel that
+/// writes to its input keeps the residual itself, and keeps it finite.
 extern const Frame feedback_frame;
 
 /// Says that this region holds a sum of terms, of this and of other positions, that nobody will add to the result. With
 /// `feedback_frame` the sum is kept for the next call; else nothing happens. Input that the program does not read is
-/// kept anyway.
-void leave_out(GraphBuilder& g, Region partial);
+/// kept anyway. If the sum is not finite, it is dropped, and the result tells it: the first element of `told`, which
+/// this position is about to contribute, becomes a NaN. A sum that is always finite needs no such region.
+void leave_out(GraphBuilder& g, Region partial, Region told = {});
 
 }  // namespace lacuna

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
@@ -24,10 +25,18 @@ inline std::optional<Rank> partner_outside(const GraphBuilder& g, const Topology
   return partner < g.size() ? std::optional(partner) : std::nullopt;
 }
 
+/// Leaves out all but a block of the own input, which the sum of the block tells.
+inline void leave_out_all_but(GraphBuilder& g, Rank begin, Rank end, Rank of) {
+  const Region block = g.input(begin, end, of);
+  if (begin > 0) leave_out(g, g.input(0, begin, of), block);
+  if (end < of) leave_out(g, g.input(end, of, of), block);
+}
+
 /// States all that a position beyond the cube does. Its partner wants the pieces of the block of positions in which it
 /// stands.
 inline void be_served(GraphBuilder& g, const Topology& cube, Rank block) {
   const Rank partner = g.position() - cube.size(), begin = partner & -block;
+  leave_out_all_but(g, begin, begin + block, cube.size());
   g.send(g.input(begin, begin + block, cube.size()), partner);
   g.receive(g.output(), partner);
 }
@@ -46,6 +55,7 @@ inline void halving_doubling_allreduce(GraphBuilder& g, int skip = 0) {
   const auto outside = partner_outside(g, cube);
   Rank begin = me & -block, end = begin + block;  // the pieces that this position still sums up
   const Rank served = std::clamp(g.size() - core - begin, 0, block);
+  leave_out_all_but(g, begin, end, core);
   bool summed = false;
   const auto sum = [&](Rank from, Rank to) { return summed ? g.output(from, to, core) : g.input(from, to, core); };
 

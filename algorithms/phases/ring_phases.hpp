@@ -18,7 +18,7 @@ template <class Input, class Partial>
 void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
   const Rank n = line.size(), me = line.own;
   skip = rounds_left_out(g, skip, n - 1);
-  for (Rank s = 0; s < skip; ++s) leave_out(g, input(line.wrap(me - 1 - s)));
+  for (Rank s = 0; s < skip; ++s) leave_out(g, input(line.wrap(me - 1 - s)), input(me));
   if (skip == n - 1) g.copy(partial(n - 2, me), input(me));
   for (Rank s = skip; s < n - 1; ++s) {
     const Rank sent = line.wrap(me - 1 - s), arriving = line.wrap(me - 2 - s);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/phases/not_finite.hpp"
 #include "algorithms/phases/sparse_arguments.hpp"
 #include "algorithms/phases/sparse_form.hpp"
 #include "runtime/graph/builder.hpp"
@@ -56,9 +57,9 @@ inline constexpr Measure pack_time = {
 inline constexpr Measure merge_time = {
     .name = "merge", .help = "time in which kernels added up messages", .unit = Unit::Seconds};
 }  // namespace measure
-inline constexpr std::array measures = {&measure::asked,       &measure::selected,  &measure::contributed,
-                                        &measure::left,        &measure::threshold, &measure::result,
-                                        &measure::select_time, &measure::pack_time, &measure::merge_time};
+inline constexpr std::array measures = {
+    &measure::asked,     &measure::selected, &measure::contributed, &measure::left,      &dropped_elements,
+    &measure::threshold, &measure::result,   &measure::select_time, &measure::pack_time, &measure::merge_time};
 
 /// The array of the state that holds momentum.
 inline constexpr std::string_view velocity_array = "velocity";

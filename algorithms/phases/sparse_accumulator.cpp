@@ -47,6 +47,13 @@ void Accumulator::clear_at(std::span<const std::uint32_t> places, bool masks) co
   if (velocity_.data && masks) backend_.clear_at(places, velocity_);
 }
 
+bool Accumulator::drop_not_finite(const KernelCall& call, const List& selected, const NotFiniteRooms& rooms) const {
+  if (count_not_finite(call.backend, {selected.dtype, selected.values, selected.count}) == 0) return true;
+  if (feeds_back_) lacuna::drop_not_finite(call, from_, rooms);
+  if (velocity_.data) lacuna::drop_not_finite(call, velocity_, rooms);
+  return false;
+}
+
 SortEntries sort_entries(GraphBuilder& g) {
   return {.brought = input_entries(g),
           .sorted = list_room(g, entries_given),

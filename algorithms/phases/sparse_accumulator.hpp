@@ -2,6 +2,7 @@
 
 #include "algorithms/phases/entry_lists.hpp"
 #include "algorithms/phases/feedback.hpp"
+#include "algorithms/phases/not_finite.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
 /// What a rank selects from. Kernels that select use it, because they keep the residual of feedback.hpp themselves.
@@ -36,6 +37,9 @@ class Accumulator {
   void add(const List& entries) const;
   /// Clears the elements at these places. If `masks`, it clears those of the velocity too.
   void clear_at(std::span<const std::uint32_t> places, bool masks) const;
+  /// Drops what is not finite, also of the velocity, once the selected elements have been cleared. No magnitude is
+  /// larger, so a finite selection shows that there is nothing to drop. Returns whether the selection is finite.
+  bool drop_not_finite(const KernelCall& call, const List& selected, const NotFiniteRooms& rooms) const;
 
  private:
   const kernels::Backend& backend_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
@@ -65,10 +66,18 @@ inline int levels_of_double_tree(Rank size) {
   return std::min(height(trees[0]), height(trees[1]));
 }
 
-/// Two trees carry half of the data each. Each position is a leaf in at least one of them.
+/// Two trees carry half of the data each. Each position is a leaf in at least one of them. A position that stays out of
+/// both can't tell what it leaves out.
 inline void double_tree_allreduce(GraphBuilder& g, int skip = 0) {
   const auto trees = Topology::double_binary_tree(g.size());
   skip = rounds_left_out(g, skip, levels_of_double_tree(g.size()));
+  const auto stays_out = [&](Rank half) {
+    return trees[static_cast<std::size_t>(half)].heights()[static_cast<std::size_t>(g.position())] < skip;
+  };
+  if (stays_out(0) != stays_out(1)) {
+    const Rank out = stays_out(0) ? 0 : 1, in = 1 - out;
+    leave_out(g, g.input(out, out + 1, 2), g.input(in, in + 1, 2));
+  }
   for (Rank half = 0; half < 2; ++half) {
     const Topology& tree = trees[static_cast<std::size_t>(half)];
     tree_allreduce(g, tree, g.input(half, half + 1, 2), g.output(half, half + 1, 2), skip);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "algorithms/phases/feedback.hpp"
+#include "algorithms/phases/not_finite.hpp"
 #include "algorithms/skip/skipping.hpp"
 
 namespace lacuna {
@@ -27,9 +28,13 @@ constexpr Option options[] = {
 #undef LACUNA_OPTION
 };
 
-constexpr std::array measures = {&skip_measure::steps,           &skip_measure::gather_steps,
-                                 &skip_measure::protected_parts, &skip_measure::measured_parts,
-                                 &skip_measure::audits,          &skip_measure::audit_error};
+constexpr std::array measures = {&skip_measure::steps,
+                                 &skip_measure::gather_steps,
+                                 &skip_measure::protected_parts,
+                                 &skip_measure::measured_parts,
+                                 &skip_measure::audits,
+                                 &skip_measure::audit_error,
+                                 &dropped_elements};
 constexpr std::string_view examples[] = {"steps=1",
                                          "steps=1,mode=random",
                                          "steps=2,mode=shuffled,scale=renormalised",

@@ -8,7 +8,8 @@ CapRooms cap_rooms(GraphBuilder& g) {
   if (!sparse::form_of(g).capped) return {};
   return {.kept = sparse::list_room(g, sparse::most_selected),
           .workspace = sparse::workspace_room(g),
-          .residual = sparse::whole_array(g, residual_array).front()};
+          .residual = sparse::whole_array(g, residual_array).front(),
+          .not_finite = not_finite_rooms(g)};
 }
 
 kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const kernels::EntriesView& entries,
@@ -22,6 +23,8 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
   std::uint64_t taken = 0;
   call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
   call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
+  const bool is_finite = count_not_finite(call.backend, {residual.dtype, to.values, taken}) == 0;
+  if (!is_finite) drop_not_finite(call, {residual.dtype, residual.data, residual.count}, rooms.not_finite);
   return rooms.kept.list(taken).all(entries.base);
 }
 

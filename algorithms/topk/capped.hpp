@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/phases/not_finite.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
 /// Topk can cap sums: then a message holds no more entries than a limit. The rank that drops an entry adds it to its
@@ -11,12 +12,13 @@ struct CapRooms {
   sparse::WriteList kept{};
   Write workspace{};
   Write residual{};  ///< at the places of the sum
+  NotFiniteRooms not_finite{};
 };
 /// Makes rooms to cap sums of all places.
 CapRooms cap_rooms(GraphBuilder& g);
 
 /// Returns the largest of these entries, `most` of them at most. The others are added to the residual, and count as
-/// kept.
+/// kept. Those that are not finite are dropped.
 kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const kernels::EntriesView& entries,
                          std::size_t most);
 

@@ -32,6 +32,7 @@ struct Select {
   sparse::WriteList selected;
   Write sampled;
   sparse::SortEntries entries;
+  NotFiniteRooms not_finite;
   Define count;
 
   Status operator()(const KernelCall& call) const;
@@ -216,6 +217,7 @@ Status Select::operator()(const KernelCall& call) const {
   Cut cut = cut_of(given);
   const std::uint64_t taken = take(given, cut);
   given.from.clear_at(selected.list(taken).all_places(), topk_of(call.part.call).masking);
+  given.from.drop_not_finite(call, selected.list(taken), not_finite);
   tell_taken(given, taken, given.from.count() - taken, cut);
   return {};
 }
@@ -243,6 +245,7 @@ sparse::Selection select(GraphBuilder& g) {
                 .selected = sparse::write(mine),
                 .sampled = g.buffer({.capacity = samples}),
                 .entries = sparse::sort_entries(g),
+                .not_finite = not_finite_rooms(g),
                 .count = mine.count};
   if (g.parameters<TopkForm>().clipped) {
     const Value squares = g.value(), scale = g.value();

@@ -21,6 +21,8 @@ class Calls {
 
   /// Calls on inputs that a seed draws: whole numbers, of which many are zero. Outputs hold `before` then.
   void call_again(const Example& example, unsigned seed, double before = 1e9);
+  /// Calls on these inputs, by rank.
+  void call_on(const Example& example, std::vector<Numbers> given, double before = 1e9);
 
   std::size_t ranks() const { return states.size(); }
   /// What a rank's state holds of earlier inputs; nothing if it has no residual.

@@ -56,6 +56,10 @@ constexpr Property all[] = {
     {"ConserveMassWhereTheyHaveAResidual",
      "all that went in is in the results or in the residuals, with 100 elements on 1 to 9 ranks",
      fault_of<conserves_mass>},
+    {"TellAtOnceWhatIsNotFiniteAndKeepNothingOfIt",
+     "an infinity or a NaN in one element of a rank, or in all, is told by the result of its call where there is a "
+     "residual, and no state and no later result has one, with 100 elements on 1 to 5 ranks",
+     fault_of<forgets_what_is_not_finite>},
     {"GoOnFromASavedStateWithTheSameBits", "a state that was saved and restored continues to the same bits",
      fault_of<goes_on_from_a_saved_state>},
     {"DoWhatTheyDoAloneAfterACallOfAnyMethod", "memory that other calls have left behind changes nothing",
