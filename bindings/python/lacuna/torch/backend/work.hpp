@@ -18,7 +18,8 @@ namespace lacuna_c10d {
 using Starter = std::function<lacuna_status(const lacuna_options& options, lacuna_request** request)>;
 
 /// One or several calls of lacuna that end together. Any thread may wait for it, and several may. Whoever finds first
-/// that all calls have ended copies the results and completes the future.
+/// that all calls have ended copies the results and completes the future. getTimeout() overrides a method since PyTorch
+/// 2.14.
 class Work final : public c10d::Work {
  public:
   Work(std::shared_ptr<Job> job, int rank, std::uint64_t sequence, Task task);
@@ -44,7 +45,7 @@ class Work final : public c10d::Work {
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
   std::uint64_t getSequencenumber() const override { return sequence_; }
-  std::chrono::milliseconds getTimeout() const override { return task_->timeout; }
+  std::chrono::milliseconds getTimeout() const { return task_->timeout; }
 
  private:
   bool is_told();
