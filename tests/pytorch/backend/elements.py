@@ -41,7 +41,7 @@ def reduced(tensors: list[torch.Tensor], operation: str) -> torch.Tensor:
         result = stack.amin(0) if operation == "min" else stack.amax(0)
     if operation == "avg":
         result = torch.view_as_complex(torch.view_as_real(result) / len(tensors)) if dtype.is_complex else (
-            result / len(tensors))
+            result / len(tensors) if dtype.is_floating_point else result.div(len(tensors), rounding_mode="trunc"))
     return (result != 0) if dtype == torch.bool else result.to(dtype)
 
 
@@ -49,7 +49,7 @@ def serves(dtype: torch.dtype, operation: str) -> bool:
     """Whether lacuna reduces this type by this operation."""
     if dtype.is_complex:
         return operation in ("sum", "avg", "product")
-    return operation != "avg" or dtype.is_floating_point
+    return operation != "avg" or dtype != torch.bool
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:

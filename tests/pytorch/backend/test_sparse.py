@@ -39,6 +39,9 @@ def tables(rank: int) -> None:
     distributed.all_reduce(average, distributed.ReduceOp.AVG)
     expected = sum(sparse_of(r, torch.float32, 23, 4).to_dense() for r in range(size)) / size
     assert torch.allclose(average.to_dense(), expected)
+    whole = sparse_of(rank, torch.int64, 23, 4)
+    distributed.all_reduce(whole, distributed.ReduceOp.AVG)
+    assert same(whole.to_dense(), sum(sparse_of(r, torch.int64, 23, 4).to_dense() for r in range(size)) // size)
 
 
 def matrices(rank: int) -> None:

@@ -1,9 +1,12 @@
 #include "elements.hpp"
 
+#include <ATen/Dispatch_v2.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace lacuna_c10d {
@@ -71,11 +74,24 @@ Reduction reduced_as(at::ScalarType type, const c10d::ReduceOp& operation) {
   const lacuna_reduction reduction = reduction_of(operation);
   const bool adds = reduction == LACUNA_SUM || reduction == LACUNA_AVG;
   if (c10::isComplexType(type) && adds) {
-    return {{*dtype_of(c10::toRealValueType(type)), 2}, reduction};
+    return {{*dtype_of(c10::toRealValueType(type)), 2}, reduction, false};
   }
   const auto dtype = dtype_of(type);
   TORCH_CHECK(dtype, "lacuna: the elements are ", c10::toString(type), ", and lacuna reduces ", names_of_types());
-  return {{*dtype, 1}, type == at::ScalarType::Bool ? reduction_of_bools(reduction) : reduction};
+  if (type == at::ScalarType::Bool) return {{*dtype, 1}, reduction_of_bools(reduction), false};
+  const bool divides = reduction == LACUNA_AVG && c10::isIntegralType(type, false);
+  return {{*dtype, 1}, divides ? LACUNA_SUM : reduction, divides};
+}
+
+void divide(const at::Tensor& sums, std::int64_t by) {
+  AT_DISPATCH_V2(sums.scalar_type(), "lacuna_divide", AT_WRAP([&] {
+                   using Wide = std::conditional_t<std::is_signed_v<scalar_t>, std::int64_t, std::uint64_t>;
+                   auto* const data = static_cast<scalar_t*>(sums.data_ptr());
+                   std::transform(data, data + sums.numel(), data, [&](scalar_t sum) {
+                     return static_cast<scalar_t>(static_cast<Wide>(sum) / static_cast<Wide>(by));
+                   });
+                 }),
+                 AT_EXPAND(AT_INTEGRAL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES));
 }
 
 lacuna_buffer buffer_of(const at::Tensor& tensor, const Elements& elements) {

@@ -58,7 +58,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   const at::AutoDispatchBelowADInplaceOrView below;
   const at::Tensor tensor = only(tensors);
   TORCH_CHECK(tensor.device().is_cpu(), "lacuna: the tensor is on ", tensor.device(), ", must be on cpu");
-  const auto [elements, reduction] = reduced_as(tensor.scalar_type(), options.reduceOp);
+  const auto [elements, reduction, divides] = reduced_as(tensor.scalar_type(), options.reduceOp);
   TORCH_CHECK(
       reduction == LACUNA_SUM || reduction == LACUNA_AVG,
       "lacuna: sparse tensors are reduced by SUM and AVG only, because others have no value for what is not there");
@@ -82,9 +82,10 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   call.reads(rows.values, elements).writes(values, elements).reduction = reduction;
   call.input_entries = &given;
   call.output_entries = &got;
-  task.endings.emplace_back([tensor, values, places, found] {
+  task.endings.emplace_back([tensor, values, places, found, divisor = divides ? getSize() : 1] {
     const at::AutoDispatchBelowADInplaceOrView inside;
     const auto count = static_cast<std::int64_t>(*found);
+    if (divisor > 1) divide(values.narrow(0, 0, count), divisor);
     const at::IntArrayRef sizes = tensor.sizes();
     std::vector<std::int64_t> shape{count};
     shape.insert(shape.end(), sizes.begin() + tensor.sparse_dim(), sizes.end());
