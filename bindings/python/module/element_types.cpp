@@ -1,7 +1,9 @@
 #include "bindings/python/module/element_types.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -22,18 +24,14 @@ struct Row {
   Kind kind;
   int size;  // bytes
   lacuna_dtype dtype;
-  const char* format;  // of a memoryview
-  int items = 1;
 };
 
 constexpr Row rows[] = {
-    {Kind::Float, 4, LACUNA_F32, "f"},      {Kind::Float, 8, LACUNA_F64, "d"},
-    {Kind::Bfloat, 2, LACUNA_BF16, "H"},    {Kind::Float, 2, LACUNA_F16, "e"},
-    {Kind::Signed, 4, LACUNA_I32, "i"},     {Kind::Signed, 8, LACUNA_I64, "q"},
-    {Kind::Unsigned, 1, LACUNA_U8, "B"},    {Kind::Signed, 1, LACUNA_I8, "b"},
-    {Kind::Signed, 2, LACUNA_I16, "h"},     {Kind::Unsigned, 2, LACUNA_U16, "H"},
-    {Kind::Unsigned, 4, LACUNA_U32, "I"},   {Kind::Unsigned, 8, LACUNA_U64, "Q"},
-    {Kind::Complex, 8, LACUNA_C64, "f", 2}, {Kind::Complex, 16, LACUNA_C128, "d", 2},
+    {Kind::Float, 4, LACUNA_F32},    {Kind::Float, 8, LACUNA_F64},     {Kind::Bfloat, 2, LACUNA_BF16},
+    {Kind::Float, 2, LACUNA_F16},    {Kind::Signed, 4, LACUNA_I32},    {Kind::Signed, 8, LACUNA_I64},
+    {Kind::Unsigned, 1, LACUNA_U8},  {Kind::Signed, 1, LACUNA_I8},     {Kind::Signed, 2, LACUNA_I16},
+    {Kind::Unsigned, 2, LACUNA_U16}, {Kind::Unsigned, 4, LACUNA_U32},  {Kind::Unsigned, 8, LACUNA_U64},
+    {Kind::Complex, 8, LACUNA_C64},  {Kind::Complex, 16, LACUNA_C128},
 };
 
 std::optional<lacuna_dtype> find(Kind kind, Py_ssize_t size) {
@@ -132,14 +130,22 @@ lacuna_dtype opaque_dtype(std::size_t size, const char* name) {
   return static_cast<lacuna_dtype>(LACUNA_BYTES_1 + std::countr_zero(size));
 }
 
-const char* view_format(lacuna_dtype dtype, int& items) {
-  for (const Row& row : rows) {
-    if (row.dtype != dtype) continue;
-    items = row.items;
-    return row.format;
+Items items_of(lacuna_dtype dtype) {
+  const auto shown = [](dlpack::Code code, int size) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size), 1};
+  };
+  const auto* const row = std::ranges::find(rows, dtype, &Row::dtype);
+  if (row == std::end(rows)) return {shown(dlpack::UInt, 1), 1};
+  switch (row->kind) {
+    case Kind::Signed:
+      return {shown(dlpack::Int, row->size), 1};
+    case Kind::Float:
+      return {shown(dlpack::Float, row->size), 1};
+    case Kind::Complex:
+      return {shown(dlpack::Float, row->size / 2), 2};
+    default:
+      return {shown(dlpack::UInt, row->size), 1};
   }
-  items = 1;
-  return "B";
 }
 
 }  // namespace lacuna::python

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nanobind/ndarray.h>
+
 #include <cstddef>
 
 #include "bindings/python/module/dlpack.hpp"
@@ -16,7 +18,12 @@ lacuna_dtype dtype_of(const dlpack::Tensor& tensor, const char* name);
 lacuna_dtype opaque_dtype(std::size_t size, const char* name);
 /// Throws if elements of this format contain objects of Python.
 void check_no_objects(const char* format, const char* name);
-/// The format of a memoryview that shows elements of this type, and how many items of it make one element.
-const char* view_format(lacuna_dtype dtype, int& items);
+/// How a memoryview shows elements of a type.
+struct Items {
+  nb::dlpack::dtype type;
+  std::size_t each;  ///< items in one element
+};
+/// Elements of bfloat16 are shown as uint16, and complex ones as pairs.
+Items items_of(lacuna_dtype dtype);
 
 }  // namespace lacuna::python

@@ -3,7 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "bindings/python/module/element_types.hpp"
@@ -27,15 +29,13 @@ std::vector<const char*> measures_of(const std::string& method) {
 
 /// A memoryview of a copy of an array.
 nb::object copy_of(const lacuna_state* state, std::size_t index, const lacuna_state_array& array) {
-  int items = 1;
-  const char* const format = view_format(static_cast<lacuna_dtype>(array.dtype), items);
-  nb::object item_size = nb::module_::import_("struct").attr("calcsize")(format);
-  const auto size = nb::cast<std::size_t>(item_size) * static_cast<std::size_t>(items) * array.count;
-  nb::object bytes = nb::steal(PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
-  if (!bytes.is_valid()) throw nb::python_error();
-  check(lacuna_copy_state_array(state, index, PyByteArray_AsString(bytes.ptr()), size));
-  nb::object view = nb::steal(PyMemoryView_FromObject(bytes.ptr()));
-  return view.attr("cast")(format);
+  const Items items = items_of(static_cast<lacuna_dtype>(array.dtype));
+  const std::size_t count = items.each * array.count;
+  const std::size_t size = count * (items.type.bits / 8);
+  auto memory = std::make_unique<std::byte[]>(size);
+  check(lacuna_copy_state_array(state, index, memory.get(), size));
+  const nb::capsule owner(memory.get(), [](void* bytes) noexcept { delete[] static_cast<std::byte*>(bytes); });
+  return nb::cast(nb::ndarray<nb::memview>(memory.release(), 1, &count, owner, nullptr, items.type));
 }
 
 nb::dict sampler_of(const lacuna_sampler& sampler) {
@@ -154,7 +154,7 @@ void bind_methods(nb::module_& module) {
       .def_prop_ro(
           "arrays", &State::arrays,
           "Copies of its arrays, by name. numpy.asarray() shows one as an array. Elements of bf16 are shown as "
-          "uint16, complex numbers as pairs.",
+          "uint16, complex numbers as pairs. Python can index those of f16 from 3.12 on.",
           nb::sig("def arrays(self) -> dict[str, memoryview]"))
       .def("save", &State::save, "Return the whole state as bytes. Each rank saves its own.")
       .def("restore", &State::restore, nb::arg("saved"), "Make the state what it was when the bytes were saved.")

@@ -51,6 +51,16 @@ def test_error_feedback_keeps_what_was_not_sent(world, method):
     np.testing.assert_allclose(total, taken, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+def test_arrays_of_a_state_have_the_type_of_the_data(world, dtype):
+    state = lacuna.State("topk")
+    x = np.arange(1000, dtype=dtype) + world.rank
+    world.allreduce(x.copy(), method="topk:density=0.01", state=state)
+    held = np.asarray(state.arrays["residual"])
+    assert held.dtype == dtype and held.shape == (1000,)
+    assert world.size == 1 or set(held[held != 0]) <= set(x)
+
+
 def test_a_report_has_named_numbers(world):
     x = gradient(world)
     report = world.allreduce(x, method=lacuna.topk(density=0.01, feedback=False))
