@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 from processes import run
@@ -195,6 +198,31 @@ FOR_NCCL_ONLY = ("QUANTIZE_PER_TENSOR", "QUANTIZE_PER_CHANNEL")
 def test_all_hooks_of_pytorch_train_as_with_gloo(name: str) -> None:
     """PyTorch's own tests of them need GPUs."""
     ours, theirs = run(2, with_hook_of_pytorch, name), run(2, with_hook_of_pytorch, name, backend="gloo")
+    for mine, other in zip(ours, theirs):
+        assert mine == pytest.approx(other, rel=2e-3, abs=2e-3)
+
+
+def with_hook_made_first(rank: int, folder: str) -> list[float]:
+    """The hook joins the ranks of its DDP, which are not all of them."""
+    model = network()
+    hook = lacuna.torch.Hook(model, "topk:density=1")
+    assert "topk" in str(hook)
+    size = int(os.environ["WORLD_SIZE"])
+    store = distributed.FileStore(os.path.join(folder, "store"), size)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=size)
+    group = distributed.new_group([0, 1])
+    if rank > 1:
+        return []
+    ddp = DistributedDataParallel(model, process_group=group)
+    ddp.register_comm_hook(hook, lacuna.torch.allreduce_hook)
+    losses = train(ddp, rank)
+    assert hook.communicator.size == 2 and hook.figures.steps == STEPS
+    return losses + [parameter.sum().item() for parameter in ddp.parameters()]
+
+
+def test_a_hook_may_be_made_before_the_process_group(tmp_path: Path) -> None:
+    ours = run(3, with_hook_made_first, str(tmp_path), backend=None)
+    theirs = run(2, with_ddp, backend="gloo")
     for mine, other in zip(ours, theirs):
         assert mine == pytest.approx(other, rel=2e-3, abs=2e-3)
 

@@ -67,18 +67,19 @@ def test_rules_decide_by_name():
     assert "2.bias" in str(hook) and "64x48" in str(hook)
 
 
-def test_small_parameters_are_dense_where_methods_remember():
-    _, hook = hooked(layers(), TOPK)
-    assert [gradient.name for gradient in hook.gradients if gradient.rule.remembers] == ["0.weight", "2.weight"]
-    _, hook = hooked(layers(), "cast:to=bf16")
-    assert {gradient.rule.text for gradient in hook.gradients} == {"cast:to=bf16"}
+@pytest.mark.parametrize("rules", [TOPK, "cast:to=bf16"])
+def test_small_parameters_are_dense(rules):
+    _, hook = hooked(layers(), rules)
+    assert [gradient.name for gradient in hook.gradients if gradient.rule.method] == ["0.weight", "2.weight"]
+    _, hook = hooked(layers(), rules, small=0)
+    assert {gradient.rule.text for gradient in hook.gradients} == {rules}
 
 
-def test_what_remembers_nothing_is_one_call(several):
+def test_each_gradient_with_a_method_is_a_call(several):
     ddp, hook = hooked(layers(), "skip:steps=1,mode=random")
     for step in range(3):
         gradients(ddp, samples(step))
-    assert hook.figures.rules["skip:steps=1,mode=random"].calls == 3
+    assert hook.figures.rules["skip:steps=1,mode=random"].calls == 6
 
 
 def test_scattered_dense_parameters_are_one_call(several):

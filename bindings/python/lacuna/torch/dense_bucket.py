@@ -94,13 +94,17 @@ class DenseBucket:
                 view.mul_(1 / self._scale) if finite else view.zero_()
             for gradient in piece.gradients:  # it is one
                 if gradient.carry is not None:
-                    view.add_(gradient.carry.to(view.device).reshape(-1))
+                    view.add_(gradient.laid_out(gradient.carry.to(view.device)))
                     gradient.carry = None
         return None if self._scale is None else self._buffer.new_tensor([torch.nan if overflows else 0.0])
 
     def _start(self, piece: Piece) -> lacuna.Request:
-        return self._world.start_allreduce(self._view(piece), op="avg", method=piece.rule.method,
-                                           algorithm=piece.rule.algorithm, state=state_of(piece, self._seed))
+        try:
+            return self._world.start_allreduce(self._view(piece), op="avg", method=piece.rule.method,
+                                               algorithm=piece.rule.algorithm, state=state_of(piece, self._seed))
+        except lacuna.Error as error:
+            names = ", ".join(gradient.name for gradient in piece.gradients)
+            raise type(error)(f"{names}, by {piece.rule.text}: {error}") from None
 
     def _audit(self, piece: Piece) -> lacuna.Request:
         dense = self._view(piece).clone()

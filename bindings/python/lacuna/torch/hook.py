@@ -1,13 +1,12 @@
 """The communication hook for DistributedDataParallel."""
 import contextlib
+import functools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 
 import lacuna
 
@@ -17,7 +16,9 @@ from .completer import Completer, Work
 from .dense_bucket import DenseBucket
 from .figures import Figures
 from .gradients import Gradient, Piece, gradients_of, pieces_of, table
-from .rules import Rule, rules_of
+from .joined import Joined, groups_of
+from .parameters import parameters_of, unwrapped
+from .rules import rules_of
 from .sparse_bucket import SparseBucket
 
 
@@ -58,45 +59,72 @@ class Hook:
                  group: "dist.ProcessGroup | None" = None, communicator: "lacuna.Communicator | None" = None,
                  warmup: int = 0, small: int = 1024, seed: int = 0,
                  scaler: "torch.amp.GradScaler | None" = None) -> None:
-        if isinstance(model, DistributedDataParallel):
-            group = group or model.process_group
-            model = model.module
-        self.communicator = communicator or communicator_of(group)
+        model, wrapped_for = unwrapped(model)
         self.warmup = warmup
         self.step = 0
-        named = list(model.named_parameters())
-        probe = torch.zeros(64, dtype=named[0][1].dtype, device=named[0][1].device) if named else torch.zeros(64)
-        known = [self._probe(rule, probe) for rule in rules_of(rules)]
-        self._gradients = gradients_of(named, known, small)
-        self.figures = Figures(self.communicator)
+        self._gradients = gradients_of(parameters_of(model), rules_of(rules), small)
         self._seed = seed
         self._scaler = scaler
-        self._scale: float | None = None
         self._audits = 0
+        self._prepare()
+        self._group = group or wrapped_for or (dist.group.WORLD if communicator is None else None)
+        self._given = communicator
+        if self._group is not None or communicator is not None:
+            self.settle()
+
+    def _prepare(self) -> None:
+        """Makes what belongs to this process and is neither copied nor saved."""
+        self._group: "dist.ProcessGroup | None" = None
+        self._given: "lacuna.Communicator | None" = None
+        self._is_checked = False
+        self._scale: float | None = None
         self._pieces: dict[tuple[tuple[Gradient, ...], bool], list[Piece]] = {}  # of each bucket
         self._works: list[Work] = []
         self._in_backward = False
         self._completer = Completer()
 
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("warmup", "step", "_gradients", "_seed", "_scaler", "_audits")
+        return {name: self.__dict__[name] for name in kept}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._prepare()
+
+    @functools.cached_property
+    def _joined(self) -> Joined:
+        return Joined(self._given or communicator_of(self._group))
+
     @property
-    def gradients(self) -> Sequence[Gradient]:
-        """What is known of the gradient of each parameter."""
+    def communicator(self) -> lacuna.Communicator:
+        """The ranks. A hook that was made without a process group joins them when they are first needed."""
+        return self._joined.communicator
+
+    @property
+    def figures(self) -> Figures:
+        """What the calls have done."""
+        return self._joined.figures
+
+    @property
+    def all_gradients(self) -> Sequence[Gradient]:
+        """What is known of the gradient of each parameter, also of frozen ones."""
         return list(self._gradients.values())
 
-    def _probe(self, rule: Rule, gradient: torch.Tensor) -> Rule:
-        """Makes a small call, which shows whether these ranks can use the rule and whether its method remembers."""
-        if rule.method is None:
-            return rule
-        state = lacuna.State(rule.method)
-        try:
-            self.communicator.allreduce(gradient.clone(), op="avg", method=rule.method, algorithm=rule.algorithm,
-                                        state=state)
-        except lacuna.Error as error:
-            raise type(error)(f"the rule for '{rule.pattern}', {rule.text}: {error}") from None
-        return replace(rule, remembers=bool(state.arrays))
+    @property
+    def gradients(self) -> Sequence[Gradient]:
+        """What is known of the gradient of each parameter that is trained, or of which something is remembered."""
+        return [gradient for parameter, gradient in self._gradients.items()
+                if parameter.requires_grad or gradient.holds]
+
+    def settle(self) -> None:
+        """Find out whether the ranks can use the rules. All ranks call this; a hook that has its ranks has done it."""
+        for parameter, gradient in self._gradients.items():
+            if parameter.requires_grad:
+                self._joined.settle(gradient, parameter.device)
 
     def reduce(self, bucket: dist.GradBucket) -> "torch.futures.Future[torch.Tensor]":
         """Start the calls of a bucket, and return its future. DDP calls this by ``allreduce_hook``."""
+        self._check_ranks()
         if bucket.index() == 0:
             self._begin_step()
         buffer = bucket.buffer()
@@ -123,7 +151,29 @@ class Hook:
         if parameter not in self._gradients:
             raise lacuna.InvalidArgument(f"a bucket has a parameter of shape {tuple(parameter.shape)} that the model "
                                          "of this hook lacks; make the hook with the model that DDP wraps")
-        return self._gradients[parameter]
+        gradient = self._gradients[parameter]
+        if not gradient.met or gradient.dtype != parameter.dtype:
+            gradient.meet(parameter)
+            self._joined.settle(gradient, parameter.device)
+        return gradient
+
+    def _check_ranks(self) -> None:
+        """Refuses other ranks than those of the DDP, once. A hook without ranks takes DDP's."""
+        if self._is_checked:
+            return
+        groups = groups_of(self)
+        if groups and self._given is None and self._group is None:
+            self._group = groups[-1]
+        if groups and not any(map(self._has_ranks_of, groups)):
+            raise lacuna.InvalidArgument(f"DDP has the ranks {dist.get_process_group_ranks(groups[-1])}, and its hook has "
+                                         "others; make the hook with the DDP, Hook(ddp), or with DDP's group, "
+                                         "Hook(model, group=...)")
+        self._is_checked = True
+
+    def _has_ranks_of(self, group: dist.ProcessGroup) -> bool:
+        if self._given is not None:
+            return (self._given.rank, self._given.size) == (group.rank(), group.size())
+        return dist.get_process_group_ranks(self._group) == dist.get_process_group_ranks(group)
 
     def _begin_step(self) -> None:
         self._works = []
@@ -174,8 +224,9 @@ class Hook:
 
         Where the method of a parameter has a momentum itself, the optimizer must have none.
         """
-        with_own = [parameter for parameter, gradient in self._gradients.items() if gradient.rule.momentum > 0]
-        without = [parameter for parameter, gradient in self._gradients.items() if gradient.rule.momentum == 0]
+        trained = [(parameter, gradient) for parameter, gradient in self._gradients.items() if parameter.requires_grad]
+        with_own = [parameter for parameter, gradient in trained if gradient.rule.momentum > 0]
+        without = [parameter for parameter, gradient in trained if gradient.rule.momentum == 0]
         groups = [{"params": with_own, "momentum": 0.0}, {"params": without, "momentum": momentum}]
         return [group for group in groups if group["params"]]
 
