@@ -4,6 +4,7 @@ import copy
 import pytest
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from training import layers, samples, summed
@@ -55,6 +56,14 @@ def test_training_continues_with_sparse_reductions(mesh):
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
     assert "topk:density=0.1" in str(hook) and "(the model)" in str(hook)
+
+
+def test_what_wraps_a_module_changes_no_rule(mesh):
+    model = layers()
+    model[0] = checkpoint_wrapper(model[0])
+    fully_shard(model[0]._checkpoint_wrapped_module, mesh=mesh)
+    hook = lacuna.torch.ShardedHook(fully_shard(model, mesh=mesh), {"0": "topk:density=0.1", "*": "dense"})
+    assert "\n0            0     topk:density=0.1\n" in str(hook) + "\n"
 
 
 def test_feedback_keeps_the_mass(size):

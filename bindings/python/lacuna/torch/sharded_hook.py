@@ -14,6 +14,7 @@ import lacuna
 
 from .fsdp import AllGather, Draws, ReduceScatter
 from .gradients import table
+from .parameters import plain_name
 from .rules import Rule, first_match, rules_of
 
 
@@ -47,7 +48,8 @@ class ShardedHook:
         known = rules_of(rules)
         self._reduces: dict[str, ReduceScatter] = {}
         self._rules: dict[str, Rule] = {}
-        sharded = [(name, module) for name, module in model.named_modules() if isinstance(module, FSDPModule)]
+        sharded = [(plain_name(name), module) for name, module in model.named_modules()
+                   if isinstance(module, FSDPModule)]
         if not sharded:
             raise lacuna.InvalidArgument("no module of the model was sharded; call fully_shard() first")
         for key, (name, module) in enumerate(sharded):
