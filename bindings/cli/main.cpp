@@ -3,17 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <sstream>
 
 #include "algorithms/registry/plugins.hpp"
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/shared/mistakes.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/versions.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/values/standard_streams.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -88,17 +90,21 @@ void CommandLine::take_program() {
 /// Returns nothing if all is well.
 std::optional<int> CommandLine::parse() {
   if (const std::string unknown = unknown_command(app_, arguments_); !unknown.empty()) {
-    fmt::print(stderr, "{}\n", unknown);
+    write_error("{}\n", unknown);
     return usage_error;
   }
   std::reverse(arguments_.begin(), arguments_.end());
   try {
     app_.parse(std::move(arguments_));
   } catch (const CLI::ExtrasError&) {
-    fmt::print(stderr, "{}\n", unexpected_argument(app_));
+    write_error("{}\n", unexpected_argument(app_));
     return usage_error;
   } catch (const CLI::ParseError& error) {
-    return app_.exit(error) == 0 ? 0 : usage_error;
+    std::ostringstream output, errors;
+    const int exit_code = app_.exit(error, output, errors);
+    write(Stream::Output, output.str());
+    write(Stream::Errors, errors.str());
+    return exit_code == 0 ? 0 : usage_error;
   }
   return std::nullopt;
 }
@@ -136,11 +142,11 @@ bool load_own_methods() {
   const auto config = runtime::Config::from_environment();
   if (!config) return true;
   const Status loaded = load_plugins(config->plugins);
-  if (!loaded) fmt::print(stderr, "lacuna: {}\n", loaded.message());
+  if (!loaded) write_error("lacuna: {}\n", loaded.message());
   return static_cast<bool>(loaded);
 }
 
-int run(std::vector<std::string> arguments) {
+int run(std::vector<std::string> arguments) try {
   if (!load_own_methods()) return usage_error;
   CommandLine line(std::move(arguments));
   const std::vector<std::string>& program = line.program();
@@ -149,9 +155,15 @@ int run(std::vector<std::string> arguments) {
     if (const auto exit_code = launched.check()) return *exit_code;
   }
   return line.run();
+} catch (const std::bad_alloc&) {
+  write(Stream::Errors, "lacuna: the system has no memory\n");
+  return 1;
 }
 
 }  // namespace
 }  // namespace lacuna::cli
 
-int main(int argc, char** argv) { return lacuna::cli::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  lacuna::hold_standard_streams();
+  return lacuna::cli::exit_code_of(lacuna::cli::run({argv + 1, argv + argc}));
+}

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/job/admission.hpp"
+#include "runtime/values/standard_streams.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -48,6 +49,7 @@ Result<Door> open_door(const std::string& store, std::uint64_t machine) {
 }
 
 Result<UniqueId> keep_door(const std::string& store, std::uint64_t machine) {
+  hold_standard_streams();
   Result<Door> door = open_door(store, machine);
   if (!door) return door.status();
   const UniqueId id = encode(door->invitation);

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <new>
 
+#include "runtime/values/standard_streams.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -133,6 +135,7 @@ bool MappableHeap::add_segment(std::size_t bytes) {
   if (segment.bytes > longest_file()) return false;
   segment.free.emplace(0, segment.bytes);
   segment.idle.resize(segment.bytes / page);
+  hold_standard_streams();
   segment.descriptor = ::memfd_create("lacuna", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (segment.descriptor < 0) return false;
   struct stat status {};

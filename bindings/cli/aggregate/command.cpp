@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "bindings/cli/commands.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
@@ -23,7 +25,7 @@ Status serve(std::uint64_t jobs) {
   if (jobs != 1) timeout = until_the_next_job;
   for (std::uint64_t served = 1;; ++served) {
     const Status status = aggregate({.timeout = timeout});
-    if (!status) fmt::print(stderr, "lacuna aggregate: {}\n", status.to_string());
+    if (!status) write_error("lacuna aggregate: {}\n", status.to_string());
     const Code code = status.code();
     const bool is_hopeless = code == Code::InvalidArgument || code == Code::Unsupported || code == Code::Io;
     if (served == jobs || is_hopeless) return status;
@@ -40,7 +42,10 @@ void add_aggregate(CLI::App& app, int& exit_code) {
   command->add_option("--jobs", *jobs, "serve so many jobs at the same store, one after another; 0: without end")
       ->type_name("N")
       ->capture_default_str();
-  command->callback([&exit_code, jobs] { exit_code = serve(*jobs) ? 0 : 1; });
+  command->callback([&exit_code, jobs] {
+    for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);  // they are for the ranks
+    exit_code = serve(*jobs) ? 0 : 1;
+  });
 }
 
 }  // namespace lacuna::cli

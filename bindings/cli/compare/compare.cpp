@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/provenance.hpp"
 #include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/regular_file.hpp"
@@ -111,21 +111,21 @@ Tally tally_of(const std::vector<Row>& rows, double tolerance) {
 std::string time_text(const Figure& figure) { return quantity::Duration::text(1e-6 * figure.microseconds); }
 
 void print_text(const CompareOptions& options, const std::string& title, const std::vector<Row>& rows) {
-  fmt::print("# {}\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", title, "size", "dtype", "redop",
-             "algorithm", "placement", "before", "after", "ratio");
+  write_out("# {}\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", title, "size", "dtype", "redop",
+            "algorithm", "placement", "before", "after", "ratio");
   for (const Row& row : rows) {
     const auto& [size, dtype, reduction, algorithm, placement] = row.key;
     const std::string_view verdict = row.verdict(options.tolerance);
     const std::string remark = verdict == "ok" ? "" : fmt::format("  {}", verdict);
-    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}{}\n", size, dtype, reduction, algorithm, placement,
-               time_text(row.before), row.after ? time_text(*row.after) : "-",
-               row.after ? fmt::format("{:.2f}", row.ratio()) : "-", remark);
+    write_out("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}{}\n", size, dtype, reduction, algorithm, placement,
+              time_text(row.before), row.after ? time_text(*row.after) : "-",
+              row.after ? fmt::format("{:.2f}", row.ratio()) : "-", remark);
   }
   const Tally tally = tally_of(rows, options.tolerance);
-  fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", tally.worse, tally.common, 100 * options.tolerance);
+  write_out("# {} of {} are worse; the tolerance is {:g} %\n", tally.worse, tally.common, 100 * options.tolerance);
   if (tally.missing == 0) return;
-  fmt::print("# {} of {} are missing in {}{}\n", tally.missing, rows.size(), options.after,
-             options.allow_missing ? "" : "; --allow-missing passes over them");
+  write_out("# {} of {} are missing in {}{}\n", tally.missing, rows.size(), options.after,
+            options.allow_missing ? "" : "; --allow-missing passes over them");
 }
 
 void print_json(const CompareOptions& options, const std::string& title, const std::vector<Row>& rows) {
@@ -148,7 +148,7 @@ void print_json(const CompareOptions& options, const std::string& title, const s
   json["common"] = tally.common;
   json["worse"] = tally.worse;
   json["missing"] = tally.missing;
-  fmt::print("{}", json_text(json));
+  write_out("{}", json_text(json));
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ int compare(const CompareOptions& options) {
     (options.json ? print_json : print_text)(options, before.title, rows);
     return tally.worse > 0 || (tally.missing > 0 && !options.allow_missing) ? 1 : 0;
   } catch (const std::runtime_error& error) {
-    fmt::print(stderr, "lacuna compare: {}\n", error.what());
+    write_error("lacuna compare: {}\n", error.what());
     return 2;
   }
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <limits>
 
 #include "algorithms/registry/preferences.hpp"
@@ -10,6 +9,7 @@
 #include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/explain/sparse.hpp"
 #include "bindings/cli/explain/table.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/quantities.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -47,17 +47,17 @@ std::string text_of_prediction(const ExplainOptions& options) {
 
 void print_text(const ExplainOptions& options, const Call& call, const Algorithm& taken, const ExplainedTable& table) {
   const Hosts& hosts = options.hosts;
-  fmt::print("{} of {}{} on {} of {}: {}\n  {}\n\n{}", to_string(options.collective),
-             name_bytes(static_cast<double>(options.bytes)), has_blocks(options.collective) ? " per block" : "",
-             count_of(hosts.size(), "rank"), count_of(hosts.count(), "host"), name_of(call, taken),
-             reason(options, call), table.head);
+  write_out("{} of {}{} on {} of {}: {}\n  {}\n\n{}", to_string(options.collective),
+            name_bytes(static_cast<double>(options.bytes)), has_blocks(options.collective) ? " per block" : "",
+            count_of(hosts.size(), "rank"), count_of(hosts.count(), "host"), name_of(call, taken),
+            reason(options, call), table.head);
   for (const ExplainedRow& row : table.rows) {
-    fmt::print("{} {:<22}{}\n", row.taken ? '>' : ' ', row.name, row.line);
+    write_out("{} {:<22}{}\n", row.taken ? '>' : ' ', row.name, row.line);
   }
   const std::string quicker = quicker_than_taken(table);
-  fmt::print("{}{}{}{}", table.note.empty() && quicker.empty() ? "" : "\n", table.note, table.note.empty() ? "" : "\n",
-             quicker);
-  fmt::print("\n  predicted: {}\n", text_of_prediction(options));
+  write_out("{}{}{}{}", table.note.empty() && quicker.empty() ? "" : "\n", table.note, table.note.empty() ? "" : "\n",
+            quicker);
+  write_out("\n  predicted: {}\n", text_of_prediction(options));
 }
 
 void print_json(const ExplainOptions& options, const Call& call, const Algorithm& taken, const ExplainedTable& table) {
@@ -80,7 +80,7 @@ void print_json(const ExplainOptions& options, const Call& call, const Algorithm
     if (row.seconds) figures["predicted_seconds"] = *row.seconds;
     json["algorithms"].push_back(std::move(figures));
   }
-  fmt::print("{}", json_text(json));
+  write_out("{}", json_text(json));
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ int explain(const ExplainOptions& options) {
   call.options.state = &state;
   const auto taken = select_algorithm(call, options.hosts);
   if (!taken) {
-    fmt::print(stderr, "lacuna explain: {}\n", taken.status().message());
+    write_error("lacuna explain: {}\n", taken.status().message());
     return 1;
   }
   (options.json ? print_json : print_text)(options, call, **taken, table_of(options, call, *taken));

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/commands.hpp"
@@ -9,6 +8,7 @@
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/graph/frame.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -77,7 +77,7 @@ int draw_graph(const GraphOptions& options) {
   std::string method = call.options.method.text();
   if (!options.parameters.empty()) method += (method.empty() ? "" : ", ") + structure.parameters.text();
   if (const Status fits = program_of(program, shape).status(); !fits) return fail(fits);
-  fmt::print("{}", options.dot ? graph_dot(program, shape, method) : graph_table(program, shape, method));
+  write_out("{}", options.dot ? graph_dot(program, shape, method) : graph_table(program, shape, method));
   return 0;
 }
 
@@ -85,9 +85,9 @@ int draw_topology(const TopologyOptions& options, bool dot) {
   const auto topologies = make_topologies(options);
   if (!topologies) return fail(topologies.status());
   for (const Topology& topology : *topologies) {
-    if (!dot) fmt::print("{} of {}\n\n", options.name, count_of(topology.size(), "position"));
-    fmt::print("{}{}", dot ? topology_dot(topology) : topology_table(topology),
-               &topology == &topologies->back() ? "" : "\n");
+    if (!dot) write_out("{} of {}\n\n", options.name, count_of(topology.size(), "position"));
+    write_out("{}{}", dot ? topology_dot(topology) : topology_table(topology),
+              &topology == &topologies->back() ? "" : "\n");
   }
   return 0;
 }

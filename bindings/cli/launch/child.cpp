@@ -101,13 +101,16 @@ void LineCopier::put_lines() {
   if (pending_.size() > longest_line) put(std::exchange(pending_, {}));
 }
 
-void LineCopier::put(std::string_view line) const {
+void LineCopier::put(std::string_view line) {
   const std::string text = fmt::format("{}{}\n", prefix_, line);
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(to_, text.data() + done, text.size() - done);
     if (count > 0) done += static_cast<std::size_t>(count);
     if (count < 0 && errno == EAGAIN) runtime::wait_for(to_, POLLOUT, runtime::Clock::time_point::max());
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return;
+    if (count < 0 && errno != EAGAIN && errno != EINTR) {
+      lost_by_ = errno;
+      return;
+    }
   }
 }
 

@@ -33,15 +33,18 @@ class LineCopier {
   void copy();
   /// Copies what is there, and closes, because no more is expected.
   void finish();
+  /// Returns the errno that says why a line could not be written, or 0 if all were.
+  int lost_by() const { return lost_by_; }
 
  private:
   void put_lines();
-  void put(std::string_view line) const;
+  void put(std::string_view line);
 
   Fd from_;
   int to_;
   std::string prefix_;
   std::string pending_;
+  int lost_by_ = 0;
 };
 
 /// The process of one rank, which leads a process group of its own. This object owns it until reap() or the destructor
@@ -62,6 +65,7 @@ class Child {
   /// Returns a descriptor that becomes readable when the child ends; -1 before Linux 5.3.
   int pidfd() const { return pidfd_.get(); }
   std::vector<LineCopier>& copiers() { return copiers_; }
+  const std::vector<LineCopier>& copiers() const { return copiers_; }
   /// Sends a signal to the child's process group.
   void signal(int number) const;
   /// Returns true once the child has ended. It stays a zombie until reap(), so that its group can't become another's.

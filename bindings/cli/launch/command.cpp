@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/launch/launch.hpp"
@@ -26,7 +28,9 @@ void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exi
   command->callback([=, &program, &exit_code] {
     options->prefix = !*raw;
     options->command = program;
-    options->aggregator = {std::filesystem::read_symlink("/proc/self/exe").string(), "aggregate"};
+    std::error_code unknown;  // there may be no /proc
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+    options->aggregator = {unknown ? ::program_invocation_name : self.string(), "aggregate"};
     exit_code = launch(*options);
   });
 }

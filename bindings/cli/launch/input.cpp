@@ -30,10 +30,6 @@ ssize_t write_quietly(int to, const std::string& text) {
 
 }  // namespace
 
-void open_standard_input() {
-  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
-}
-
 Input::Input() : empty_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   int ends[2];
   if (::isatty(STDIN_FILENO) != 1 || ::pipe2(ends, O_CLOEXEC) != 0) return;

@@ -6,9 +6,6 @@
 
 namespace lacuna::cli {
 
-/// Opens an empty standard input if there is none, so that no other file takes its number.
-void open_standard_input();
-
 /// The standard input of the ranks. Rank 0 has that of the launcher, and all others have an empty one.
 ///
 /// What is no terminal rank 0 reads itself, so that nothing is lost that it does not read. Only the foreground process

@@ -21,6 +21,7 @@
 #include "bindings/cli/launch/deaths.hpp"
 #include "bindings/cli/launch/input.hpp"
 #include "bindings/cli/launch/segment_folder.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/trace/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
@@ -38,7 +39,7 @@ using runtime::poll_timeout;
 constexpr const char* segment_folder_variable = "UCX_POSIX_DIR";
 constexpr std::chrono::milliseconds longest_drain{200};  // for the output of processes that ranks left behind
 
-void say(const std::string& text) { fmt::print(stderr, "lacuna launch: {}\n", text); }
+void say(const std::string& text) { write_error("lacuna launch: {}\n", text); }
 
 /// A port of 127.0.0.1 that nobody else gets while `holder` lives. `holder` is bound, but does not listen, so that rank
 /// 0 can.
@@ -104,7 +105,7 @@ class Signals {
     ::signal(SIGCHLD, SIG_DFL);  // some parents leave it ignored, and then nobody could wait for a child
     sigset_t caught;
     sigemptyset(&caught);
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGCONT}) {
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGCONT}) {
       if (!is_ignored(number)) sigaddset(&caught, number);
     }
     ::pthread_sigmask(SIG_BLOCK, &caught, &before_);
@@ -140,7 +141,7 @@ class Session {
   Session(const LaunchOptions& options, std::vector<Processors> shares)
       : options_(options), shares_(std::move(shares)) {}
 
-  /// Returns 0, or the exit code if a rank could not be started. The other ranks are killed then.
+  /// Returns 0, or the exit code if a rank could not be started or watched. The other ranks are killed then.
   int start(const Program& ranks, const Program& aggregators);
   int run();
 
@@ -154,10 +155,12 @@ class Session {
   void look_for_failures();
   void dismiss_aggregators();
   void name_suspect();
-  void pass_on(int signal);
+  void take(int signal);
+  void end_by(int signal);
   void escalate();
   std::vector<Rank> running();
   void drain();
+  bool has_lost_output() const;
 
   const LaunchOptions& options_;
   const std::vector<Processors> shares_;  // by rank; empty: nobody is bound
@@ -177,6 +180,10 @@ std::string Session::name_of(Rank rank) const {
 }
 
 int Session::start(const Program& ranks, const Program& aggregators) {
+  if (signals_.fd() < 0) {
+    say("the system gives no descriptor that tells of signals (signalfd), by which ranks are watched");
+    return 1;
+  }
   const int failed = start(ranks, 0, options_.ranks);
   input_.started();
   return failed != 0 ? failed : start(aggregators, options_.ranks, options_.aggregators);
@@ -211,7 +218,7 @@ std::optional<Child> Session::start_one(const Program& program, Rank rank, int& 
 int Session::run() {
   while (!running().empty()) {
     sleep();
-    while (const int signal = signals_.next()) pass_on(signal);
+    while (const int signal = signals_.next()) take(signal);
     input_.copy();
     for (Child& child : children_) {
       for (LineCopier& copier : child.copiers()) copier.copy();
@@ -228,7 +235,7 @@ int Session::run() {
   }
   drain();
   for (Child& child : children_) child.reap();
-  return result_;
+  return result_ == 0 && has_lost_output() ? 1 : result_;
 }
 
 void Session::sleep() {
@@ -303,7 +310,14 @@ void Session::name_suspect() {
   say(fmt::format("{} (process {}) {}", name_of(*suspect_), child.pid(), child.how_it_ended()));
 }
 
-void Session::pass_on(int signal) {
+/// Passes a signal on. SIGUSR1 and SIGUSR2 mean what the ranks take them for, and nothing to aggregators.
+void Session::take(int signal) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return end_by(signal);
+  say(fmt::format("passing {} on to all ranks", signal == SIGUSR1 ? "SIGUSR1" : "SIGUSR2"));
+  for (Rank rank = 0; rank < options_.ranks; ++rank) children_[static_cast<std::size_t>(rank)].signal(signal);
+}
+
+void Session::end_by(int signal) {
   name_suspect();
   const bool again = last_signal_ != 0;
   last_signal_ = again ? SIGKILL : signal;
@@ -336,6 +350,18 @@ void Session::drain() {
   }
 }
 
+/// Says so, if it has.
+bool Session::has_lost_output() const {
+  for (const Child& child : children_) {
+    for (const LineCopier& copier : child.copiers()) {
+      if (copier.lost_by() == 0) continue;
+      say(fmt::format("output of ranks is lost, because it can't be written: {}", ::strerror(copier.lost_by())));
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 int launch(const LaunchOptions& options) {
@@ -359,7 +385,6 @@ int launch(const LaunchOptions& options) {
       return 2;
     }
   }
-  open_standard_input();
   const Port port = reserve_port();
   const std::string key = random_key();
   if (!port.holder.is_open() || key.empty()) {

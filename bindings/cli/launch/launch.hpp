@@ -34,7 +34,8 @@ struct LaunchOptions {
 /// The first rank that fails is named on standard error. If a signal other than SIGABRT killed a rank, it is that rank.
 /// Otherwise it is the rank that ended first, once the others have ended too or `patience` is over. Then the others are
 /// ended. SIGINT, SIGTERM and SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup. The ranks
-/// have `closing` to end. A second signal ends them with SIGKILL. If this process dies, its ranks are killed.
+/// have `closing` to end. A second signal ends them with SIGKILL. SIGUSR1 and SIGUSR2 are passed on too, and nothing
+/// else is done. If this process dies, its ranks are killed.
 ///
 /// With `bind`, the processors that this process may use are shared out to the ranks (shares_of). There must be one for
 /// each rank. Aggregators may run on all of them.
@@ -44,8 +45,10 @@ struct LaunchOptions {
 ///
 /// If LACUNA_TRACE is set, the traces that the ranks leave are merged at the end.
 ///
-/// Returns 0, or how the first failing rank ended: its exit code, or 128 + its signal. Returns 2 for invalid options,
-/// and 126 or 127 if the program can't be executed. Call it from a thread that lives until it returns.
+/// Returns 0, or how the first failing rank ended: its exit code, or 128 + its signal. Returns 1 if the ranks have
+/// ended well and output of theirs could not be written, 2 for invalid options, and 126 or 127 if the program can't be
+/// executed. What the launcher itself has to say is left out where it can't be written. Call it from a thread that
+/// lives until it returns.
 int launch(const LaunchOptions& options);
 
 }  // namespace lacuna::cli

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "algorithms/registry/registry.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/provenance.hpp"
 #include "bindings/cli/shared/text_table.hpp"
 
@@ -96,7 +96,7 @@ void list_all(bool json) {
                                    {"summary", one->summary}});
     }
     for (const Method* method : all_methods()) all["methods"].push_back(json_of(*method));
-    return fmt::print("{}", json_text(all));
+    return write_out("{}", json_text(all));
   }
   Rows algorithms = {{"collective", "algorithm", "hosts", what_is_sent}};
   for (const Algorithm* one : known_algorithms()) {
@@ -111,23 +111,23 @@ void list_all(bool json) {
           {std::string(method->name), collective_of(*one.algorithm), std::string(one.name), std::string(one.summary)});
     }
   }
-  fmt::print("{}\n{}\n{}", text_table(algorithms), text_table(methods), text_table(serving));
+  write_out("{}\n{}\n{}", text_table(algorithms), text_table(methods), text_table(serving));
 }
 
 void list_method(const Method& method, bool json) {
   if (json) {
     Json all = provenance();
     all["methods"].push_back(json_of(method));
-    return fmt::print("{}", json_text(all));
+    return write_out("{}", json_text(all));
   }
   Rows algorithms = {{"collective", "algorithm", "as", what_is_sent}};
   for (const MethodAlgorithm& one : method.algorithms) {
     algorithms.push_back({collective_of(*one.algorithm), std::string(one.algorithm->name), std::string(one.name),
                           std::string(one.summary)});
   }
-  fmt::print("{}: {}\n\n{}{}\n{}\nfor example\n", method.name, method.summary, options_text(method),
-             measures_text(method), text_table(algorithms));
-  for (std::string_view example : method.examples) fmt::print("  {}:{}\n", method.name, example);
+  write_out("{}: {}\n\n{}{}\n{}\nfor example\n", method.name, method.summary, options_text(method),
+            measures_text(method), text_table(algorithms));
+  for (std::string_view example : method.examples) write_out("  {}:{}\n", method.name, example);
 }
 
 }  // namespace lacuna::cli

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "bindings/cli/perf/placement.hpp"
 #include "bindings/cli/perf/timing.hpp"
 #include "bindings/cli/shared/agree.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/files/output_folder.hpp"
@@ -212,8 +212,8 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
     Bench bench{.communicator = communicator, .options = options, .algorithm = asked.algorithm, .device = device};
     auto row = measure_case(bench, asked, background.get(), chunk_bytes);
     if (!row) return row.status();
-    if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, *row));
-    std::fflush(stdout);
+    if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) write_out("{}", perf_line(options, *row));
+    flush_output();
     rows.push_back(*std::move(row));
   }
   return rows;
@@ -248,7 +248,7 @@ Result<Communicator> join_group(Communicator world, int groups) {
 
 int perf(const PerfOptions& options) {
   const auto fail = [](const Status& status) {
-    fmt::print(stderr, "lacuna perf: {}\n", status.message());
+    write_error("lacuna perf: {}\n", status.message());
     return 1;
   };
   const auto config = runtime::Config::from_environment();
@@ -269,14 +269,14 @@ int perf(const PerfOptions& options) {
   if (Status agreed = agree(*communicator, ready); !agreed) return leads ? fail(agreed) : 1;
   if (Status warm = warm_connections(*communicator); !warm) return fail(warm);
   if (reports) {
-    if (*device) fmt::print("# buffers on a device: {}\n", (*device)->name());
-    if (options.mapped) fmt::print("{}", text_of_mapped_memory());
-    fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
+    if (*device) write_out("# buffers on a device: {}\n", (*device)->name());
+    if (options.mapped) write_out("{}", text_of_mapped_memory());
+    write_out("{}", perf_header(options, communicator->size(), communicator->hosts()));
   }
   const auto rows = measure_all(options, *communicator, *device, config->chunk);
   if (!rows) return fail(rows.status());
   if (reports) {
-    fmt::print("{}", perf_footer(*rows));
+    write_out("{}", perf_footer(*rows));
     Status written;
     if (writes) written = write_perf_json(options, communicator->size(), communicator->hosts(), *rows);
     if (!written) return fail(written);

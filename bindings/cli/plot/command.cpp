@@ -7,6 +7,7 @@
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/plot/plot.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/files/output_folder.hpp"
 
 namespace lacuna::cli {
@@ -22,7 +23,7 @@ int plot(const std::filesystem::path& file, std::filesystem::path picture) {
     return Status::ok();
   });
   if (!written) return fail(written);
-  fmt::print("{}\n", picture.string());
+  write_out("{}\n", picture.string());
   return 0;
 }
 

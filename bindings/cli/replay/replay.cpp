@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "algorithms/registry/registry.hpp"
@@ -10,6 +9,7 @@
 #include "bindings/cli/replay/recording.hpp"
 #include "bindings/cli/replay/report.hpp"
 #include "bindings/cli/shared/agree.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
@@ -49,10 +49,10 @@ Status replay_steps(Communicator& communicator, Recording& recording, std::vecto
 
 Status report(const ReplayOptions& options, const Communicator& communicator, const Recording& recording,
               const std::vector<ReplayedMethod>& methods) {
-  fmt::print("{}\nresults: {}\n", replay_table(methods), json_path(options).string());
+  write_out("{}\nresults: {}\n", replay_table(methods), json_path(options).string());
   if (Status written = write_replay_json(options, communicator, recording, methods); !written) return written;
   if (options.plot.empty()) return Status::ok();
-  fmt::print("picture: {}\n", options.plot.string());
+  write_out("picture: {}\n", options.plot.string());
   return write_replay_plot(options, recording, methods);
 }
 
@@ -66,10 +66,10 @@ Status replay(Communicator& communicator, const ReplayOptions& options) {
   Result<std::vector<ReplayedMethod>> methods = make_methods(options, communicator, *recording);
   if (!methods) return methods.status();
   if (first) {
-    fmt::print("{}: {} of {} with {}, {}\n\n", options.file.string(), count_of(recording->steps().size(), "step"),
-               count_of(recording->tensors().size(), "tensor"), count_of(recording->elements(), "element"),
-               count_of(communicator.size(), "rank"));
-    std::fflush(stdout);
+    write_out("{}: {} of {} with {}, {}\n\n", options.file.string(), count_of(recording->steps().size(), "step"),
+              count_of(recording->tensors().size(), "tensor"), count_of(recording->elements(), "element"),
+              count_of(communicator.size(), "rank"));
+    flush_output();
   }
   if (Status done = replay_steps(communicator, *recording, *methods); !done) return done;
   return agree(communicator, first ? report(options, communicator, *recording, *methods) : Status::ok());
@@ -105,7 +105,7 @@ int replay_command(const ReplayOptions& options) {
   const Status status = world ? replay(*world, options) : world.status();
   if (status) return 0;
   // Rank 0 says for all what any rank has found. The end of the communicator each rank says itself.
-  if (!world || world->rank() == 0 || !world->status()) fmt::print(stderr, "lacuna replay: {}\n", status.message());
+  if (!world || world->rank() == 0 || !world->status()) write_error("lacuna replay: {}\n", status.message());
   return 1;
 }
 

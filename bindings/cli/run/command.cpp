@@ -6,6 +6,7 @@
 #include "bindings/cli/run/config.hpp"
 #include "bindings/cli/run/run.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "bindings/cli/shared/output.hpp"
 
 namespace lacuna::cli {
 
@@ -36,7 +37,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->needs(record);
   command->callback([=, &exit_code] {
     if (*with_keys) {
-      fmt::print("{}", keys_as_markdown());
+      write_out("{}", keys_as_markdown());
       return;
     }
     if (config->count() == 0) throw CLI::RequiredError("config");

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "bindings/cli/shared/number_table.hpp"
+#include "bindings/cli/shared/output.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -42,17 +41,17 @@ void ProgressDisplay::show() {
                   rate, clock_text(static_cast<double>(work_.steps - step_) / rate));
   if (terminal_) {
     const std::size_t filled = bar_width * step_ / work_.steps;
-    fmt::print("\r\033[K{} [{:#<{}}{:.<{}}] {}", work_.label, "", filled, "", bar_width - filled, numbers);
+    write_out("\r\033[K{} [{:#<{}}{:.<{}}] {}", work_.label, "", filled, "", bar_width - filled, numbers);
   } else {
-    fmt::print("{}: {}\n", work_.label, numbers);
+    write_out("{}: {}\n", work_.label, numbers);
   }
-  std::fflush(stdout);
+  flush_output();
 }
 
 void ProgressDisplay::line(const std::string& text) {
   if (quiet_) return;
-  fmt::print("{}{}\n", terminal_ ? "\r\033[K" : "", text);
-  std::fflush(stdout);
+  write_out("{}{}\n", terminal_ ? "\r\033[K" : "", text);
+  flush_output();
 }
 
 std::string to_text(const Metrics& metrics) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/files/regular_file.hpp"
 
 namespace lacuna::cli {
@@ -50,8 +51,8 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder, std::st
                                         folder.string(), holder_of(file)));
   }
   if (refused != 0) {
-    fmt::print(stderr, "lacuna run: {} cannot be locked ({}): see to it that no other run uses the folder\n",
-               path.string(), std::strerror(refused));
+    write_error("lacuna run: {} cannot be locked ({}): see to it that no other run uses the folder\n", path.string(),
+                std::strerror(refused));
   }
   const std::string holder = fmt::format("process {} on {}", ::getpid(), host);
   const bool told = ::ftruncate(file.get(), 0) == 0 && ::pwrite(file.get(), holder.data(), holder.size(), 0) > 0;

@@ -1,15 +1,13 @@
 #include "bindings/cli/run/interruption.hpp"
 
 #include <atomic>
-#include <cstddef>
 
 namespace lacuna::cli {
 namespace {
 
-constexpr std::array signals = {SIGINT, SIGTERM};
-
 std::atomic<int> taken = 0;
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<bool> save_is_wanted = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -18,32 +16,39 @@ bool is_ignored(int signal) {
 
 extern "C" void take_signal(int signal) {
   taken = signal;
-  for (const int other : signals) {
+  for (const int other : {SIGINT, SIGTERM, SIGHUP}) {
     if (!is_ignored(other)) ::signal(other, SIG_DFL);
   }
 }
 
+extern "C" void take_wish(int) { save_is_wanted = true; }
+
 }  // namespace
 
-Interruption::Interruption() {
-  taken = 0;
+HandledSignal::HandledSignal(int signal, void (*handler)(int)) : signal_(signal) {
   struct sigaction action {};
-  action.sa_handler = take_signal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (const int signal : signals) sigaddset(&action.sa_mask, signal);
-  for (std::size_t i = 0; i < signals.size(); ++i) {
-    ::sigaction(signals[i], nullptr, &before_[i]);
-    if (!is_ignored(signals[i])) ::sigaction(signals[i], &action, nullptr);
-  }
+  sigfillset(&action.sa_mask);
+  ::sigaction(signal, nullptr, &before_);
+  if (!is_ignored(signal)) ::sigaction(signal, &action, nullptr);
 }
 
-Interruption::~Interruption() {
-  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
-}
+HandledSignal::~HandledSignal() { ::sigaction(signal_, &before_, nullptr); }
+
+Interruption::Interruption()
+    : handled_{HandledSignal(SIGINT, take_signal), HandledSignal(SIGTERM, take_signal),
+               HandledSignal(SIGHUP, take_signal)} {}
 
 int Interruption::signal() { return taken; }
 
-std::string name_of_signal(int signal) { return signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM"; }
+SaveWishes::SaveWishes() : handled_(SIGUSR1, take_wish) {}
+
+bool SaveWishes::take() { return save_is_wanted.exchange(false); }
+
+std::string name_of_signal(int signal) {
+  if (signal == SIGINT) return "SIGINT (Ctrl-C)";
+  return signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
 
 }  // namespace lacuna::cli

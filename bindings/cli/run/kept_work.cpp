@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/shared/join.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
@@ -49,7 +49,7 @@ Result<std::vector<std::int64_t>> newest_sets(const RunConfig& config, const std
     const Result<checkpoint::SetSearch> search = checkpoint::newest_set(one.folder, ranks);
     if (!search) return search.status();
     for (const std::string& reason : search->passed_over) {
-      fmt::print(stderr, "lacuna run: '{}': passed over a checkpoint: {}\n", name, reason);
+      write_error("lacuna run: '{}': passed over a checkpoint: {}\n", name, reason);
     }
     sets.push_back(search->set ? search->set->step : no_set);
     const std::string change = search->set ? change_of(*search->set, one, steps) : "";

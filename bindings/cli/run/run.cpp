@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "bindings/cli/run/dry_run.hpp"
+#include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/run/table.hpp"
 #include "bindings/cli/shared/agree.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/files/regular_file.hpp"
 
 namespace lacuna::cli {
@@ -42,7 +42,7 @@ Result<RunConfig> shared_config(Communicator& communicator, const std::filesyste
 
 Status show_plan(RunConfig& config, const Hosts& hosts) {
   const Result<std::string> text = dry_run(config, hosts);
-  if (text) fmt::print("{}", *text);
+  if (text) write_out("{}", *text);
   return text.status();
 }
 
@@ -68,14 +68,14 @@ Result<int> run(Communicator& communicator, const RunOptions& options) {
   const Result<checkpoint::RunResults> results = session.run(options.fresh);
   if (!results) return results.status();
   if (session.stopped_by() != 0) {
-    if (communicator.rank() == 0) fmt::print(stderr, "lacuna run: {}\n", session.stop_text());
+    if (communicator.rank() == 0) write_error("lacuna run: {}\n", session.stop_text());
     return 128 + session.stopped_by();
   }
   if (communicator.rank() == 0) {
-    fmt::print("\n{}", table_of(*results));
-    if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*results));
-    fmt::print("\nresults: {}\n", result_path(*config).string());
-    if (std::filesystem::exists(options.record.file)) fmt::print("gradients: {}\n", options.record.file.string());
+    write_out("\n{}", table_of(*results));
+    if (options.predict) write_out("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*results));
+    write_out("\nresults: {}\n", result_path(*config).string());
+    if (std::filesystem::exists(options.record.file)) write_out("gradients: {}\n", options.record.file.string());
   }
   return 0;
 }
@@ -85,15 +85,15 @@ Result<int> run(Communicator& communicator, const RunOptions& options) {
 int run_command(const RunOptions& options) {
   if (options.dry && options.hosts) {
     const Status shown = show_plan(options.config, *options.hosts);
-    if (!shown) fmt::print(stderr, "lacuna run: {}\n", shown.message());
+    if (!shown) write_error("lacuna run: {}\n", shown.message());
     return shown ? 0 : 1;
   }
+  const SaveWishes wishes;  // the signal may come at any time, and would end the process
   Result<Communicator> world = Communicator::world();
   const Result<int> exit_status = world ? run(*world, options) : Result<int>(world.status());
   if (exit_status) return *exit_status;
   // Rank 0 says for all what any rank has found. The end of the communicator each rank says itself.
-  if (!world || world->rank() == 0 || !world->status())
-    fmt::print(stderr, "lacuna run: {}\n", exit_status.status().message());
+  if (!world || world->rank() == 0 || !world->status()) write_error("lacuna run: {}\n", exit_status.status().message());
   return 1;
 }
 

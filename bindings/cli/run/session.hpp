@@ -28,8 +28,8 @@ class RunSession {
 
   /// Does everything, from loading the data to the end of the last method. With `fresh` it begins anew. Otherwise it
   /// keeps the work that the output folder holds, and does what is missing of it. It is an error if the config would
-  /// change that work. If any rank is sent SIGINT or SIGTERM, all ranks finish the steps that they are in, write a
-  /// checkpoint, and return.
+  /// change that work. If any rank is sent SIGINT, SIGTERM or SIGHUP, all ranks finish the steps that they are in,
+  /// write a checkpoint, and return. If one has a wish (SaveWishes), they write a checkpoint too, and go on.
   Result<checkpoint::RunResults> run(bool fresh);
 
   /// Returns the signal that has ended run() before everything was done, equal on all ranks, or 0.
@@ -89,6 +89,7 @@ class RunSession {
   std::size_t current_ = 0;         // the work that is carried out
   std::uint64_t stretch_ = 1;       // how many steps are done until the ranks next agree on how to go on
   int stopped_by_ = 0;
+  bool save_is_wanted_ = false;  // a signal asked for a checkpoint during the last steps
   RecordOptions gradients_;
   std::optional<GradientRecorder> recorder_;
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,9 +56,10 @@ Status RunSession::train() {
       if (Status evaluated = evaluate(); !evaluated) return evaluated;
     }
     const bool saves = config_.checkpoint_every > 0 && step % config_.checkpoint_every == 0;
-    if (saves || current().finished || stopped_by_ != 0) {
+    if (saves || current().finished || stopped_by_ != 0 || save_is_wanted_) {
       if (Status saved = save(); !saved) return saved;
     }
+    if (save_is_wanted_) display_.line(fmt::format("{}: saved after step {} by SIGUSR1", name_of(current_), step));
   }
   return Status::ok();
 }
@@ -142,10 +144,10 @@ Status RunSession::share_steps(std::uint64_t first, std::vector<StepNumbers> ste
 
 /// All ranks learn whether any of them was sent a signal.
 Status RunSession::agree_on_signals() {
-  std::int32_t signal = Interruption::signal();
-  const std::span<std::int32_t> one(&signal, 1);
-  if (Status agreed = communicator_.call(allreduce(one, one, Reduction::Max)); !agreed) return agreed;
-  if (signal != 0) stopped_by_ = signal;
+  std::array<std::int32_t, 2> signals = {Interruption::signal(), SaveWishes::take()};
+  if (Status agreed = communicator_.call(allreduce(signals, signals, Reduction::Max)); !agreed) return agreed;
+  if (signals[0] != 0) stopped_by_ = signals[0];
+  save_is_wanted_ = signals[1] != 0;
   return Status::ok();
 }
 

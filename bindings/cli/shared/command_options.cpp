@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "algorithms/registry/registry.hpp"
+#include "bindings/cli/shared/output.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -22,7 +22,7 @@ double read_density(const std::string& text) {
 }  // namespace
 
 int fail(const Status& status) {
-  fmt::print(stderr, "lacuna: {}\n", status.message());
+  write_error("lacuna: {}\n", status.message());
   return 1;
 }
 

@@ -7,6 +7,7 @@
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/run/table.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/show/show.hpp"
 
 namespace lacuna::cli {
@@ -26,9 +27,9 @@ void add_show(CLI::App& app, int& exit_code) {
     const auto results = checkpoint::read_results(options->file);
     exit_code = results ? 0 : fail(results.status());
     if (!results) return;
-    fmt::print("{}", options->json  ? results_as_json(*results)
-                     : options->csv ? results_as_csv(*results)
-                                    : table_of(*results));
+    write_out("{}", options->json  ? results_as_json(*results)
+                    : options->csv ? results_as_csv(*results)
+                                   : table_of(*results));
   });
 }
 

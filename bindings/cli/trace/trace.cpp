@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "bindings/cli/shared/join.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/files/regular_file.hpp"
 #include "runtime/job/names.hpp"
@@ -141,21 +142,20 @@ void merge_traces_since(fs::file_time_type begin) {
   const char* folder = std::getenv("LACUNA_TRACE");
   if (!folder || !*folder) return;
   const auto traces = find_traces(folder);
-  if (!traces) return fmt::print(stderr, "lacuna launch: {}\n", traces.status().message());
+  if (!traces) return write_error("lacuna launch: {}\n", traces.status().message());
   const auto is_new = [begin](const RankTrace& trace) { return trace.written >= begin; };
   if (std::none_of(traces->begin(), traces->end(), is_new)) return;
   const auto merged = merge_traces(folder);
-  fmt::print(stderr, "lacuna launch: trace: {}\n",
-             merged ? merged->to_string() : std::string(merged.status().message()));
+  write_error("lacuna launch: trace: {}\n", merged ? merged->to_string() : std::string(merged.status().message()));
 }
 
 int trace(const TraceOptions& options) {
   const auto merged = merge_traces(options.folder, options.output);
   if (!merged) {
-    fmt::print(stderr, "lacuna trace: {}\n", merged.status().message());
+    write_error("lacuna trace: {}\n", merged.status().message());
     return 1;
   }
-  fmt::print("{}\n", merged->to_string());
+  write_out("{}\n", merged->to_string());
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "bindings/cli/perf/timing.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "bindings/cli/shared/message_times.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
@@ -77,8 +78,8 @@ Result<TimeCurve> measure(Communicator& world, const Measured& what) {
     if (!seconds) return seconds.status();
     curve.points.push_back({static_cast<double>(bytes), *seconds});
     if (world.rank() > 0) continue;
-    fmt::print("{:>20} {:>10} {:>12}\n", what.algorithm, quantity::Size::text(bytes),
-               quantity::Duration::text(*seconds));
+    write_out("{:>20} {:>10} {:>12}\n", what.algorithm, quantity::Size::text(bytes),
+              quantity::Duration::text(*seconds));
   }
   return curve;
 }
@@ -94,7 +95,7 @@ bool has_board(const Communicator& world) {
 
 int tune(const std::string& path) {
   const auto fail = [](const Status& status) {
-    fmt::print(stderr, "lacuna tune: {}\n", status.message());
+    write_error("lacuna tune: {}\n", status.message());
     return 1;
   };
   auto joined = Communicator::world();
@@ -119,7 +120,7 @@ int tune(const std::string& path) {
     return Status::ok();
   });
   if (!written) return fail(written);
-  fmt::print("written to {}, for `lacuna explain --tuned {}`\n", path, path);
+  write_out("written to {}, for `lacuna explain --tuned {}`\n", path, path);
   return 0;
 }
 

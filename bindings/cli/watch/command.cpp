@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/watch/watch.hpp"
 
 namespace lacuna::cli {
@@ -35,15 +35,16 @@ std::string text_of(const RunProgress& progress) {
 /// Prints a text where the last one stood, if standard output is a terminal, and otherwise below it.
 class Screen {
  public:
-  void show(const std::string& text) {
+  /// Returns false if standard output does not take it.
+  bool show(const std::string& text) {
     if (terminal_) {
-      if (lines_ > 0) fmt::print("\033[{}F\033[J", lines_);
+      if (lines_ > 0) write_out("\033[{}F\033[J", lines_);
     } else if (lines_ > 0) {
-      fmt::print("\n");
+      write_out("\n");
     }
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    write_out("{}", text);
     lines_ = std::count(text.begin(), text.end(), '\n');
+    return flush_output();
   }
 
  private:
@@ -58,8 +59,8 @@ int watch(const WatchOptions& options) {
   while (true) {
     const Result<RunProgress> progress = read_progress(folder.empty() ? "." : folder);
     if (!progress) return fail(progress.status());
-    screen.show(text_of(*progress));
-    if (options.once || progress->finished()) return 0;
+    const bool shown = screen.show(text_of(*progress));
+    if (options.once || progress->finished() || !shown) return 0;
     std::this_thread::sleep_for(std::chrono::duration<double>(options.every));
   }
 }

@@ -45,6 +45,15 @@ TEST(CommandLaunch, RankZeroHasTheStandardInputOfTheLauncher) {
   EXPECT_EQ(closed.wait(), 0) << closed.output();
 }
 
+TEST(CommandLaunch, ASignalThatIsIgnoredAsByNohupStaysIgnored) {
+  const std::string script = "exec '" LACUNA_COMMAND "' launch -n 1 -- grep SigIgn /proc/self/status";
+  for (const auto& [trap, digit] : {std::pair("trap '' HUP; ", "[13579bdf]"), {"", "[02468ace]"}}) {
+    Executed shell({"/bin/sh", "-c", trap + script}, {});
+    EXPECT_EQ(shell.wait(), 0) << shell.output();
+    EXPECT_EQ(count(shell.output(), fmt::format("SigIgn:\\s[0-9a-f]+{}\n", digit)), 1u) << shell.output();
+  }
+}
+
 TEST(CommandLaunch, RankZeroHasWhatIsTypedAtTheTerminal) {
   const std::string script = "read line; echo $LACUNA_RANK has \"$line\"; exec cat";
   int terminal = -1;

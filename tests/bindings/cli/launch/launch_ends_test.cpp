@@ -118,6 +118,21 @@ TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
   }
 }
 
+TEST(Launch, SignalsOfTheUserArePassedOnAndEndNothing) {
+  for (const auto& [signal, name] : {std::pair(SIGUSR1, "USR1"), {SIGUSR2, "USR2"}}) {
+    LaunchOptions options = script(2, "trap 'echo got; got=1' " + std::string(name) +
+                                          "; echo ready; until [ $got ]; do sleep 0.01; done; echo done");
+    options.aggregators = 1;
+    options.aggregator = {"/bin/sh", "-c", "echo ready; sleep 60"};
+    Launcher launcher(options);
+    ASSERT_TRUE(waits_for(launcher.out(), "ready", 3));
+    launcher.signal(signal);
+    EXPECT_EQ(launcher.wait(), 0) << launcher.err().text();
+    EXPECT_TRUE(waits_for(launcher.out(), "done", 2));
+    expect_contains(launcher.err().text(), "passing SIG" + std::string(name) + " on to all ranks");
+  }
+}
+
 TEST(Launch, ASecondInterruptKills) {
   LaunchOptions options = script(2, "trap '' INT; echo ready; while :; do sleep 0.02; done");
   options.closing = ample;

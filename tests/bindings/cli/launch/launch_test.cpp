@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <set>
 
 #include "bindings/cli/launch/binding.hpp"
 #include "tests/bindings/cli/launch/launcher.hpp"
+#include "tests/support/refused_calls.hpp"
 
 // How ranks start, and what becomes of their output.
 namespace lacuna::cli {
@@ -170,6 +172,17 @@ TEST(Launch, AFileThatIsNoProgramIsOneClearError) {
   Launcher launcher({.ranks = 2, .command = {"/etc/passwd"}});
   EXPECT_EQ(launcher.wait(), 126);
   EXPECT_EQ(launcher.err().text(), "lacuna launch: cannot execute '/etc/passwd': Permission denied\n");
+}
+
+TEST(Launch, ASystemThatTellsOfNoSignalsIsRefused) {
+  test::OutputFile errors;
+  Process launcher([&](const Process::Say&) {
+    ::dup2(errors.fd(), STDERR_FILENO);
+    if (!test::refuse_call(SYS_signalfd4, EPERM)) ::_exit(1);
+    ::_exit(launch(script(1, "exit 3")));
+  });
+  EXPECT_EQ(launcher.wait(), 1);
+  expect_contains(errors.text(), "lacuna launch: the system gives no descriptor that tells of signals (signalfd)");
 }
 
 TEST(Launch, ZeroRanksOrNoCommandAreRefused) {

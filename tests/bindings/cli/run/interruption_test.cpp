@@ -1,3 +1,7 @@
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -54,6 +58,45 @@ TEST_F(Interruptions, BothSignalsSaveAndTheSameCommandGoesOnToTheSameBits) {
   }
 }
 
+TEST_F(Interruptions, ATerminalThatClosesStopsTheRunInGoodOrder) {
+  std::vector<std::string> words = command(this->words("closed", {.run = "steps = 100000000\nevaluate_every = 100"}));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int terminal = -1;
+  const pid_t launcher = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(launcher, 0);
+  if (launcher == 0) {
+    ::signal(SIGHUP, SIG_DFL);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  std::string shown;
+  char chunk[256];
+  for (ssize_t bytes = 0;
+       shown.find("fingerprint") == shown.npos && (bytes = ::read(terminal, chunk, sizeof(chunk))) > 0;) {
+    shown.append(chunk, static_cast<std::size_t>(bytes));
+  }
+  ::close(terminal);
+  int status = -1;
+  EXPECT_EQ(::waitpid(launcher, &status, 0), launcher);
+  ASSERT_TRUE(WIFEXITED(status)) << status << shown;
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGHUP) << shown;
+  EXPECT_TRUE(test::holds_a_set(sets("closed", "dense"))) << shown;
+}
+
+TEST_F(Interruptions, AWishForACheckpointIsFulfilledAndTheRunGoesOn) {
+  Executed run(command(words("wish", {.run = "steps = 100000000\nevaluate_every = 100", .methods = dense})), {});
+  ASSERT_TRUE(run.says("fingerprint")) << run.output();
+  EXPECT_FALSE(test::holds_a_set(sets("wish", "dense")));
+  run.signal(SIGUSR1);
+  ASSERT_TRUE(run.says(" by SIGUSR1")) << run.output();
+  EXPECT_EQ(count(run.output(), "dense: saved after step [0-9]+ by SIGUSR1\n"), 1u) << run.output();
+  EXPECT_TRUE(test::holds_a_set(sets("wish", "dense")));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 143) << run.output();
+}
+
 TEST_F(Interruptions, ASignalToOneRankStopsAll) {
   const std::vector<std::string> ranks = {LACUNA_COMMAND, "run", config("one", {.run = "steps = 100000000"})};
   test::Job job({ranks, ranks, ranks}, {});
@@ -81,10 +124,11 @@ TEST_F(Interruptions, ASecondSignalEndsAtOnce) {
 
 TEST_F(Interruptions, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
   const std::string path = config("ignored", {.run = "steps = 1500", .methods = dense});
-  Executed run({"/bin/sh", "-c", fmt::format("trap '' INT; exec {} run {}", LACUNA_COMMAND, path)}, {});
+  Executed run({"/bin/sh", "-c", fmt::format("trap '' INT HUP USR1; exec {} run {}", LACUNA_COMMAND, path)}, {});
   wait_for_the_lock("ignored", run);
-  run.signal(SIGINT);
+  for (const int signal : {SIGINT, SIGHUP, SIGUSR1}) run.signal(signal);
   EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_EQ(count(run.output(), "SIGUSR1"), 0u) << run.output();
 }
 
 }  // namespace
