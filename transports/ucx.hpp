@@ -18,6 +18,9 @@ struct UcxOptions {
   std::size_t tcp_segment = 64 << 10;
   /// All ranks are on this host. Of its network devices, UCX then uses only loopback, and listens nowhere else.
   bool on_one_host = false;
+  /// All ranks reach each other's memory: they have the same ucx_reach(), which is not 0. UCX then gets no TCP, and
+  /// listens nowhere.
+  bool shares_memory = false;
   /// The number of ranks of the job. If all are on this host, there must be enough shared memory for them.
   std::size_t ranks = 1;
   /// Tells this host apart from all others of the job. Processes with the same number map each other's
@@ -40,14 +43,18 @@ struct UcxOptions {
 ///   itself;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
 /// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
-/// - UCX_TLS=^posix, if /dev/shm can't be written or has too little room for this rank, even if others take that room
-///   while UCX starts; UCX then uses the shared memory of SysV, and UCX_POSIX_DIR, which nothing reads then, is
-///   removed;
 /// - UCX_SELF_SEG_SIZE: the larger one of the two sizes, so that the unused device for messages to itself does not
 /// bound
 ///   eager_limit().
-/// All ranks of a job must see the same values. UCX's listeners are not authenticated: whoever can reach one can end
-/// the process. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES says otherwise.
+/// All ranks of a job must see the same values.
+///
+/// If UCX_TLS is not set, UCX starts without a kind of shared memory that does not work or has too little room for this
+/// rank, even if others take that room while UCX starts. If /dev/shm is left out, UCX_POSIX_DIR, which nothing reads
+/// then, is removed.
+///
+/// UCX's listeners are not authenticated: whoever can reach one can take the process over. With options.shares_memory
+/// there is none, unless UCX_TLS asks for TCP. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES
+/// says otherwise.
 ///
 /// Some limits of UCX show. eager_limit() follows the smallest fragment of any device that UCX has opened, whether it
 /// is used or not. UCX may choose to send the bytes of a descriptor with it; then its send completes before the fetch.
@@ -64,6 +71,13 @@ Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
 /// Returns the transports of UCX that a process with these options and this environment may use, each with its device,
 /// such as "tcp/lo". It starts UCX to ask it, and so sets the variables that make_ucx() sets.
 Result<std::vector<std::string>> ucx_devices(const UcxOptions& options);
+
+/// A number that is equal in processes of one machine whose UCX reaches each other by shared memory, which is tried.
+/// 0: no process reaches this one so.
+std::uint64_t ucx_reach(const UcxOptions& options);
+
+/// Says why UCX listens at a port with these options and this environment. Empty: it does not.
+std::string why_ucx_listens(const UcxOptions& options);
 
 /// Does UCX_TLS in the environment allow UCX to try POSIX shared memory?
 bool ucx_tries_posix();

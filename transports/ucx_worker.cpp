@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
@@ -16,22 +15,27 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/fd.hpp"
 #include "runtime/values/thread.hpp"
+#include "transports/shared_memory.hpp"
 
 namespace lacuna {
 namespace {
 
 void set_default(const std::string& name, const std::string& value) { ::setenv(name.c_str(), value.c_str(), 0); }
 
-/// Does UCX_TLS allow UCX to use this device? UCX warns about variables that no device in use reads, and once it is
-/// loaded nobody can stop that.
-bool is_allowed(std::string_view device, std::initializer_list<std::string_view> families) {
-  const char* variable = std::getenv("UCX_TLS");
-  std::string_view list = variable ? variable : "all";
+/// The devices that the user has chosen, or null.
+const char* users_choice() { return std::getenv("UCX_TLS"); }
+
+using Families = std::initializer_list<std::string_view>;
+
+/// Does such a value of UCX_TLS allow UCX to use this device, which belongs to these families? UCX warns about
+/// variables that no device in use reads, and once it is loaded nobody can stop that.
+bool is_allowed(std::string_view list, std::string_view device, Families families) {
   const bool listed_are_out = list.starts_with('^');
   if (listed_are_out) list.remove_prefix(1);
   for (bool more = true; more;) {
@@ -44,6 +48,11 @@ bool is_allowed(std::string_view device, std::initializer_list<std::string_view>
   return listed_are_out;
 }
 
+bool has_tcp(std::string_view list) { return is_allowed(list, "tcp", {"all"}); }
+bool has_shared_memory(std::string_view list, std::string_view device) {
+  return is_allowed(list, device, {"all", "sm", "shm", "mm"});
+}
+
 /// UCX_POSIX_FIFO_SIZE. UCX takes a buffer for each place of the queue, and one more.
 constexpr std::size_t posix_queue = 64;
 /// UCX_POSIX_FIFO_ELEM_SIZE, the bytes of a place in the queue. A message that fits there with all headers needs no
@@ -54,43 +63,32 @@ constexpr std::size_t posix_buffers = 64;
 /// UCX 1.22 makes no segment if less than this is free (UCX_POSIX_SHM_MIN_SIZE). It crashes if that happens after it
 /// has made one.
 constexpr std::size_t posix_reserve = 16 << 20;
-const std::string posix_folder = "/dev/shm";
 
 /// The bytes that POSIX shared memory takes of /dev/shm for each rank.
 std::size_t posix_need(const UcxOptions& options) {
   return 2 * posix_buffers * options.shared_memory_segment + (64 << 10);
 }
 
-/// Leaves POSIX shared memory out, unless the user has chosen transports. UCX then uses the shared memory of SysV,
-/// which needs no folder.
-void leave_posix_out() {
-  if (std::getenv("UCX_TLS")) return;
-  set_default("UCX_TLS", "^posix");
-  ::unsetenv("UCX_POSIX_DIR");  // UCX would warn that nothing reads it
-}
+/// The devices that UCX does without, if the user has chosen none. It would not start with a kind of shared memory that
+/// does not work or, as in containers, has too little room.
+struct LeftOut {
+  LeftOut(const UcxOptions& options, const SharedMemory& memory)
+      : posix(!memory.has_posix(posix_need(options) + posix_reserve)),
+        sysv(!memory.has_sysv()),
+        tcp(options.shares_memory) {}
 
-/// The folder where POSIX shared memory lies.
-struct PosixFolder {
-  std::size_t free = 0, size = 0;  ///< bytes
-  int unwritable = 0;              ///< the errno that says why nothing can be written there; 0: it can
+  bool is_everything() const { return posix && sysv && tcp; }
+  /// The value of UCX_TLS.
+  std::string text() const {
+    std::string list = "all";
+    for (const auto& [is_out, name] : {std::pair(posix, "posix"), {sysv, "sysv"}, {tcp, "tcp"}}) {
+      if (is_out) list = (list == "all" ? "^" : list + ",") + name;
+    }
+    return list;
+  }
 
-  static std::optional<PosixFolder> look() {
-    struct statvfs found {};
-    if (::statvfs(posix_folder.c_str(), &found) != 0) return std::nullopt;
-    return PosixFolder{.free = found.f_bavail * found.f_frsize,
-                       .size = found.f_blocks * found.f_frsize,
-                       .unwritable = ::access(posix_folder.c_str(), W_OK) == 0 ? 0 : errno};
-  }
-  bool suffices(const UcxOptions& options) const {
-    return unwritable == 0 && free >= options.ranks * posix_need(options);
-  }
+  bool posix, sysv, tcp;
 };
-
-/// Leaves POSIX shared memory out if /dev/shm is too small, as in containers, or read-only. Then UCX would not start.
-void avoid_small_folder(const UcxOptions& options) {
-  const auto folder = PosixFolder::look();
-  if (folder && (folder->unwritable != 0 || folder->free < posix_need(options) + posix_reserve)) leave_posix_out();
-}
 
 /// If /dev/shm has little room, ranks that start at the same time take turns, even ranks of other jobs. So the room
 /// that a rank finds free is still free when UCX takes it. A rank waits for its turn for a limited time, and then
@@ -98,9 +96,9 @@ void avoid_small_folder(const UcxOptions& options) {
 class StartTurn {
  public:
   explicit StartTurn(const UcxOptions& options) {
-    const auto folder = PosixFolder::look();
-    if (!ucx_tries_posix() || !folder || folder->unwritable != 0) return;
-    if (folder->free > plenty * options.ranks * posix_need(options)) return;
+    const SharedMemory memory = SharedMemory::look();
+    if (!ucx_tries_posix() || memory.posix_problem != 0) return;
+    if (memory.free > plenty * options.ranks * posix_need(options)) return;
     folder_ = runtime::Fd(::open(posix_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto until = std::chrono::steady_clock::now() + longest_wait;
     while (folder_.is_open() && ::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0 &&
@@ -119,25 +117,32 @@ class StartTurn {
 
 /// Says what may be wrong with shared memory, for the error if UCX did not start.
 std::string shared_memory_hint(const UcxOptions& options) {
-  const auto folder = PosixFolder::look();
-  if (!ucx_tries_posix() || !folder || folder->suffices(options)) return {};
-  if (folder->unwritable != 0) {
-    return fmt::format(
-        "; {} cannot be written ({}), and POSIX shared memory lies there: make it writable, or leave it "
-        "out by UCX_TLS=^posix",
-        posix_folder, std::strerror(folder->unwritable));
+  const SharedMemory memory = SharedMemory::look();
+  const std::string_view devices = users_choice() ? users_choice() : "all";
+  std::string hint;
+  if (!memory.has_sysv() && has_shared_memory(devices, "sysv")) {
+    hint = fmt::format("; the system gives no shared memory of SysV ({}; see /proc/sys/kernel/shmmni)",
+                       std::strerror(memory.sysv_problem));
   }
-  return fmt::format(
-      "; {} has {:.1f} MB free of {:.1f} MB, and POSIX shared memory needs {:.1f} MB of it for each of "
-      "{}: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
-      posix_folder, 1e-6 * static_cast<double>(folder->free), 1e-6 * static_cast<double>(folder->size),
-      1e-6 * static_cast<double>(posix_need(options)), count_of(options.ranks, "rank"));
+  if (!has_shared_memory(devices, "posix") || memory.has_posix(options.ranks * posix_need(options))) return hint;
+  if (memory.posix_problem != 0) {
+    return hint + fmt::format(
+                      "; {} cannot be written ({}), and POSIX shared memory lies there: make it writable, or "
+                      "leave it out by UCX_TLS=^posix",
+                      posix_folder, std::strerror(memory.posix_problem));
+  }
+  return hint + fmt::format(
+                    "; {} has {:.1f} MB free of {:.1f} MB, and POSIX shared memory needs {:.1f} MB of it for "
+                    "each of {}: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
+                    posix_folder, 1e-6 * static_cast<double>(memory.free), 1e-6 * static_cast<double>(memory.size),
+                    1e-6 * static_cast<double>(posix_need(options)), count_of(options.ranks, "rank"));
 }
 
-void set_defaults(const UcxOptions& options) {
-  avoid_small_folder(options);
+/// `devices` is the value of UCX_TLS that counts.
+void set_defaults(const UcxOptions& options, std::string_view devices) {
+  if (!has_shared_memory(devices, "posix") && !users_choice()) ::unsetenv("UCX_POSIX_DIR");  // nothing would read it
   for (const std::string device : {"sysv", "posix"}) {
-    if (!is_allowed(device, {"all", "sm", "shm", "mm"})) continue;
+    if (!has_shared_memory(devices, device)) continue;
     const std::string prefix = device == "sysv" ? "UCX_SYSV_" : "UCX_POSIX_";
     set_default(prefix + "ERROR_HANDLING", "y");
     set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
@@ -145,12 +150,12 @@ void set_defaults(const UcxOptions& options) {
     set_default(prefix + "FIFO_ELEM_SIZE", std::to_string(posix_place));
     set_default(prefix + "RX_BUFS_GROW", std::to_string(posix_buffers));
   }
-  if (is_allowed("tcp", {"all"})) set_default("UCX_TCP_CONN_NB", "y");
-  if (is_allowed("tcp", {"all"}) && !std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
+  if (has_tcp(devices)) set_default("UCX_TCP_CONN_NB", "y");
+  if (has_tcp(devices) && !std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
     set_default("UCX_TCP_TX_SEG_SIZE", std::to_string(options.tcp_segment));
     set_default("UCX_TCP_RX_SEG_SIZE", std::to_string(options.tcp_segment));
   }
-  if (is_allowed("self", {"all"})) {
+  if (is_allowed(devices, "self", {"all"})) {
     set_default("UCX_SELF_SEG_SIZE", std::to_string(std::max(options.shared_memory_segment, options.tcp_segment)));
   }
 }
@@ -159,18 +164,20 @@ Status error(const char* what, ucs_status_t status) {
   return {Code::Transport, fmt::format("UCX: {}: {}", what, ucs_status_string(status))};
 }
 
-Status start_context(UcxWorker& ucx, const UcxOptions& options) {
+Status start_context(UcxWorker& ucx, const UcxOptions& options, const std::string& devices) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return error("reading the UCX_ variables", status);
-  if (options.on_one_host && !std::getenv("UCX_NET_DEVICES") && is_allowed("tcp", {"all"})) {
+  // A variable would also count for processes that this one starts, and for its next job.
+  if (!users_choice() && devices != "all") status = ucp_config_modify(config, "TLS", devices.c_str());
+  if (options.on_one_host && !std::getenv("UCX_NET_DEVICES") && has_tcp(devices)) {
     static_cast<void>(ucp_config_modify(config, "NET_DEVICES", "lo"));
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
   ucp_context_h context = nullptr;
-  status = ucp_init(&params, config, &context);
+  if (status == UCS_OK) status = ucp_init(&params, config, &context);
   ucp_config_release(config);
   if (status != UCS_OK) return error("starting", status);
   ucx.context.reset(context);
@@ -194,7 +201,7 @@ Status start_worker(UcxWorker& ucx, const UcxOptions& options) {
 
 // UCX's longest header is what one fragment of every device takes beside UCX's own headers. So a header and a payload
 // are never cut if together they are no longer than that.
-Status read_attributes(UcxWorker& ucx, const UcxOptions&) {
+Status read_attributes(UcxWorker& ucx) {
   ucp_worker_attr_t attributes{};
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
   const ucs_status_t status = ucp_worker_query(ucx.worker.get(), &attributes);
@@ -209,31 +216,71 @@ Status read_attributes(UcxWorker& ucx, const UcxOptions&) {
                                        ucx.largest_fragment, max_header_bytes + 64)};
 }
 
-Result<UcxWorker> start(const UcxOptions& options) {
-  UcxWorker ucx;
-  for (const auto step : {start_context, start_worker, read_attributes}) {
-    if (Status status = step(ucx, options); !status) return status;
+/// UCX ends the process if it gets no thread. Without /proc it takes each peer for dead.
+Status check_system() {
+  if (::access("/proc/self/stat", R_OK) != 0) {
+    return {Code::Transport,
+            fmt::format("UCX needs /proc, and /proc/self/stat can't be read: {}", std::strerror(errno))};
   }
+  try {
+    start_thread([] {}).join();
+    return {};
+  } catch (const std::system_error& error) {
+    return {Code::Internal,
+            fmt::format("the system has no thread for UCX: {} (see `ulimit -u` and `ulimit -v`)", error.what())};
+  }
+}
+
+Result<UcxWorker> start(const UcxOptions& options, const std::string& devices) {
+  set_defaults(options, devices);
+  UcxWorker ucx;
+  Status started = start_context(ucx, options, devices);
+  if (started) started = start_worker(ucx, options);
+  if (started) started = read_attributes(ucx);
+  if (!started) return started;
   return ucx;
 }
 
 }  // namespace
 
-bool ucx_tries_posix() { return is_allowed("posix", {"all", "sm", "shm", "mm"}); }
+bool ucx_tries_posix() { return has_shared_memory(users_choice() ? users_choice() : "all", "posix"); }
+
+std::uint64_t ucx_reach(const UcxOptions& options) {
+  return SharedMemory::look().reach(options.ranks * posix_need(options) + posix_reserve);
+}
+
+std::string why_ucx_listens(const UcxOptions& options) {
+  const char* const choice = users_choice();
+  if (choice) return has_tcp(choice) ? fmt::format("UCX_TLS is {}", choice) : "";
+  if (options.shares_memory) return "";
+  if (!options.on_one_host) return "the ranks may be on several hosts";
+  return ucx_reach(options) == 0
+             ? "no shared memory can be made"
+             : "some ranks reach no memory of others: they are of several users, in namespaces of their own (of IPC or "
+               "of processes), or have another /dev/shm";
+}
 
 void ReleaseUcx::operator()(ucp_context* context) const { ucp_cleanup(context); }
 
 void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worker); }
 
 Result<UcxWorker> start_ucx(const UcxOptions& options) {
+  if (Status fit = check_system(); !fit) return fit;
   const StartTurn turn(options);
-  set_defaults(options);
   const SignalsBlocked blocked;  // the thread that UCX starts takes this over
-  Result<UcxWorker> ucx = start(options);
-  if (ucx || std::getenv("UCX_TLS")) return ucx;
-  // Programs that take no turns may have taken the room in /dev/shm that was free a moment ago.
-  leave_posix_out();
-  return start(options);
+  if (users_choice()) return start(options, users_choice());
+  const LeftOut left_out(options, SharedMemory::look());
+  Result<UcxWorker> ucx =
+      left_out.is_everything()
+          ? Status(Code::Transport, "UCX: no shared memory is left for this rank" + shared_memory_hint(options))
+          : start(options, left_out.text());
+  // Programs that take no turns may have taken what was free a moment ago.
+  for (bool LeftOut::*kind : {&LeftOut::posix, &LeftOut::sysv}) {
+    LeftOut fewer = left_out;
+    fewer.*kind = true;
+    if (!ucx && !(left_out.*kind) && !fewer.is_everything()) ucx = start(options, fewer.text());
+  }
+  return ucx;
 }
 
 }  // namespace lacuna

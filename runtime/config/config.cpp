@@ -79,12 +79,13 @@ std::string machine_name() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-/// A number that stands for the current boot of the machine and for the network namespace of this process.
+/// A number that stands for the current boot of the machine and for the network namespace of this process. 0: there is
+/// no /proc to tell them.
 std::uint64_t machine_number() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   struct stat network {};
-  static_cast<void>(::stat("/proc/self/ns/net", &network));
+  if (boot.empty() || ::stat("/proc/self/ns/net", &network) != 0) return 0;
   return Digest().add(boot).add(network.st_ino).value() | 1;
 }
 

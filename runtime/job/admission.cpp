@@ -79,7 +79,7 @@ void send(Channel& channel, const Status& refused) {
 
 void send(Channel& channel, const Card& card) {
   Encoder body;
-  body.put(std::string_view(card.host)).put(card.machine);
+  body.put(std::string_view(card.host)).put(card.machine).put(card.reach);
   body.put(static_cast<std::int64_t>(card.left.count()));
   send(channel, Say::Card, body);
 }
@@ -91,7 +91,8 @@ void send(Channel& channel, const Address& address) {
 SharedFrame share(const Roster& roster) {
   Encoder body;
   body.put(roster.nonce).put(static_cast<std::int64_t>(roster.silence.count()));
-  body.put(static_cast<std::uint8_t>(roster.on_one_host)).put(std::span<const std::byte>(roster.offer));
+  body.put(static_cast<std::uint8_t>(roster.on_one_host)).put(static_cast<std::uint8_t>(roster.shares_memory));
+  body.put(std::span<const std::byte>(roster.offer));
   for (const std::string& host : roster.hosts) body.put(std::string_view(host));
   for (std::uint64_t machine : roster.machines) body.put(machine);
   return share_frame(static_cast<std::uint8_t>(Say::Roster), body.bytes());
@@ -143,6 +144,7 @@ std::optional<Card> read_card(const Frame& frame) {
   Card card;
   card.host = body.text(longest_host);
   card.machine = body.get<std::uint64_t>();
+  card.reach = body.get<std::uint64_t>();
   card.left = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 0, INT_MAX));
   if (!is(frame, Say::Card) || !body.complete()) return std::nullopt;
   return card;
@@ -154,6 +156,7 @@ std::optional<Roster> read_roster(const Frame& frame, Rank size) {
   roster.nonce = body.get<std::uint64_t>();
   roster.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, never.count()));
   roster.on_one_host = body.get<std::uint8_t>() != 0;
+  roster.shares_memory = body.get<std::uint8_t>() != 0;
   roster.offer = body.bytes(longest_offer);
   for (Rank rank = 0; rank < size; ++rank) roster.hosts.push_back(body.text(longest_host));
   for (Rank rank = 0; rank < size; ++rank) roster.machines.push_back(body.get<std::uint64_t>());

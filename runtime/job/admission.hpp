@@ -17,15 +17,16 @@
 ///   rank 0: Hello    its nonce
 ///   rank r: Claim    version, rank, size, its nonce and a proof that it holds the key
 ///   rank 0: Admitted its own proof, or Refused with the reason
-///   rank r: Card     host, machine, and the time after which it gives up
-///   rank 0: Roster   host and machine of each rank, whether all are on one host, and rank 0's offer; or Refused
+///   rank r: Card     host, machine, reach of its memory, and the time after which it gives up
+///   rank 0: Roster   host and machine of each rank, whether all are on one host, whether they share memory, and rank
+///                    0's offer; or Refused
 ///   rank r: Address  its address, which may depend on the roster; or Refused with the reason why it has none
 ///   rank 0: Table    the address of each rank, or Refused
 /// A proof is the HMAC-SHA256, under the job's key, of who speaks, both nonces, version, rank and size. It keeps others
 /// out of the job. After that, the connection is neither encrypted nor protected.
 namespace lacuna::runtime::admission {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 inline constexpr std::size_t longest_greeting = 2048;  ///< bytes of every frame before the Card
 inline constexpr std::size_t longest_text = 1500;
 inline constexpr std::size_t longest_host = 255;
@@ -63,14 +64,14 @@ bool matches(const Proof& a, const Proof& b);
 
 struct Card {
   std::string host;
-  std::uint64_t machine = 0;
+  std::uint64_t machine = 0, reach = 0;
   std::chrono::milliseconds left{0};  ///< the time until this rank gives up
 };
 
 struct Roster {
   std::uint64_t nonce = 0;
   std::chrono::milliseconds silence{0};
-  bool on_one_host = false;
+  bool on_one_host = false, shares_memory = false;
   std::vector<std::byte> offer{};
   std::vector<std::string> hosts;
   std::vector<std::uint64_t> machines;

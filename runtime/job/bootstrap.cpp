@@ -58,7 +58,7 @@ Status check_key(const Job& job, bool on_loopback) {
 }
 
 Result<Membership> alone(const Job& job, const MakeAddress& make_address) {
-  Result<std::vector<std::byte>> address = make_address({.on_one_host = true});
+  Result<std::vector<std::byte>> address = make_address({.on_one_host = true, .shares_memory = job.reach != 0});
   if (!address) return address.status();
   Membership membership;
   membership.on_one_host = true;

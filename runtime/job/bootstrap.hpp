@@ -29,6 +29,8 @@ struct Job {
   std::string key;
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
+  /// Equal in processes of one machine that reach each other's memory; 0: nobody reaches this process's.
+  std::uint64_t reach = 0;
   /// Makes what rank 0 tells all ranks before they make their addresses, 256 bytes at most. It is called on rank 0 if
   /// all ranks are on one host. Empty: nothing is told.
   std::function<std::vector<std::byte>()> offer{};
@@ -57,7 +59,8 @@ struct Membership {
 
 /// What a rank knows when it makes its address.
 struct Gathering {
-  bool on_one_host = false;  ///< all ranks are on one host, where loopback is enough; if not, they may be on several
+  bool on_one_host = false;    ///< all ranks are on one host, where loopback is enough; if not, they may be on several
+  bool shares_memory = false;  ///< they are, and each reaches the memory of all others
   std::vector<std::byte> offer{};  ///< what rank 0's Job::offer has made
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "runtime/job/agreement.hpp"
 #include "runtime/job/names.hpp"
@@ -34,6 +35,7 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
       submitted_(times.throttle),
       looked_at_(times.throttle),
       silent_links_(membership.silence),
+      without_memory_(Code::Internal, fmt::format("rank {}: the watch has no memory", membership.rank)),
       attendant_(watched) {
   const Clock::time_point now = times_.time.now();
   for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
@@ -97,6 +99,21 @@ Control::Orders Control::take_orders() {
 }
 
 void Control::run() {
+  try {
+    serve();
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+}
+
+/// There is no memory to tell anybody. The other ranks see that this one's connections end.
+void Control::give_up() {
+  for (Member& one : members_) one.channel.close();
+  watched_.fail(without_memory_);
+  watched_.release(false);
+}
+
+void Control::serve() {
   next_beat_ = now_ = times_.time.now();
   for (Member& one : members_) one.heard = now_;
   // Frames that came together with the last ones of the bootstrap have been read already.

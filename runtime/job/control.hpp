@@ -35,7 +35,7 @@ class Control {
   /// Starts the attendant's thread, before run(). Throws std::system_error if the system has no thread to give.
   void start_attendant() { attendant_.start(); }
   /// Serves until stop(). If leave() was called, it also waits for the goodbyes of others, and if the job has failed,
-  /// until all have stopped. Neither wait is long.
+  /// until all have stopped. Neither wait is long. If there is no memory to serve with, the job fails.
   void run();
 
  private:
@@ -86,6 +86,8 @@ class Control {
   void farewell();
 
   // The loop and the connections (control.cpp)
+  void serve();
+  void give_up();
   void wake() const;
   void close_in_child() const;
   Orders take_orders();
@@ -169,6 +171,7 @@ class Control {
   SilentLinks silent_links_;
   std::vector<Fallback> fallbacks_;      // only on other ranks: at most one for each communicator
   std::vector<std::uint64_t> poisoned_;  // the last communicators that have had a verdict
+  const Status without_memory_;          // made while there is memory
   Attendant attendant_;
   const AtFork at_fork_{[this] { close_in_child(); }};
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <new>
 #include <optional>
 
 #include "kernels/backend.hpp"
@@ -21,6 +22,7 @@
 #include "runtime/values/digest.hpp"
 #include "runtime/values/mappable_heap.hpp"
 #include "runtime/values/processors.hpp"
+#include "runtime/values/standard_streams.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -121,10 +123,11 @@ MappableSegment segment_of(const std::vector<std::byte>& bytes) {
   return segment;
 }
 
+using Prepare = std::function<void(std::uint64_t world, const std::shared_ptr<std::byte>& board)>;
+
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
 /// connected: the communicator of all ranks, whose id it gets, with the memory of its board or null.
-Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
-                const std::function<void(std::uint64_t world, const std::shared_ptr<std::byte>& board)>& prepare) {
+Status enter_job(const std::shared_ptr<JobState>& job, const Meeting& meeting, const Prepare& prepare) {
   const runtime::Config& config = job->config;
   const Rank size = processes_of(config), rank = config.rank.value_or(0);
   runtime::set_log_rank(rank);
@@ -137,10 +140,15 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   OfferedBoard board(size);
   const auto start_transport = [&](const runtime::Gathering& gathering) -> Result<std::vector<std::byte>> {
     if (config.board) board.take(segment_of(gathering.offer));
-    auto started = make_ucx({.on_one_host = gathering.on_one_host,
+    const UcxOptions options{.on_one_host = gathering.on_one_host,
+                             .shares_memory = gathering.shares_memory,
                              .ranks = static_cast<std::size_t>(size),
-                             .host = Digest().add(config.host).add(config.machine).value()});
+                             .host = Digest().add(config.host).add(config.machine).value()};
+    auto started = make_ucx(options);
     if (!started) return started.status();
+    if (const std::string why = why_ucx_listens(options); !why.empty()) {
+      runtime::log_info(Subsystem::Transport, "UCX listens at a port, because {}", why);
+    }
     transport = *std::move(started);
     return runtime::entry_of(config, transport->address(), board.memory() != nullptr);
   };
@@ -152,6 +160,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
+                                   .reach = ucx_reach({.ranks = static_cast<std::size_t>(size)}),
                                    .offer = [&] { return bytes_of(config.board ? board.make() : MappableSegment()); },
                                    .timeout = config.bootstrap_timeout,
                                    .interrupted = meeting.interrupted,
@@ -181,6 +190,14 @@ Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
   return {};
 }
 
+Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting, const Prepare& prepare) {
+  try {
+    return enter_job(job, meeting, prepare);
+  } catch (const std::bad_alloc&) {
+    return {Code::Internal, "the system has no memory for joining the job"};
+  }
+}
+
 /// The id of the communicator of all ranks that are in one process.
 constexpr std::uint64_t local_world = 1;
 
@@ -195,6 +212,7 @@ struct LocalAggregator {
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry,
                                                runtime::Sharing& sharing, const UniqueId& id,
                                                const runtime::Interrupted& interrupted) {
+  hold_standard_streams();
   runtime::Config config = given;
   if (Status placed = runtime::take_place(config, sharing); !placed) return placed;
   if (Status valid = runtime::check_rank(config, !sharing.is_possible() && !id); !valid) return valid;
@@ -217,6 +235,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, con
 }
 
 Status aggregate(const runtime::Config& config, const Registry& registry) {
+  hold_standard_streams();
   if (Status valid = runtime::check_aggregator(config); !valid) return valid;
   auto job = std::make_shared<JobState>(config);
   job->config.progress = Progress::Caller;
@@ -235,6 +254,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
                                                             Rank aggregators) {
   if (size < 1)
     return Status(Code::InvalidArgument, fmt::format("a job of {}; there must be at least 1", count_of(size, "rank")));
+  hold_standard_streams();
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
   const auto kernels = kernels_of(*config);

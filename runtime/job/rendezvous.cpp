@@ -27,6 +27,7 @@ std::chrono::milliseconds margin(std::chrono::milliseconds left) {
 
 Rendezvous::Rendezvous(const Job& job, Fd listener, bool on_loopback) : job_(job), listener_(std::move(listener)) {
   roster_.on_one_host = on_loopback;
+  roster_.shares_memory = job.reach != 0;
   const auto size = static_cast<std::size_t>(job.size);
   roster_.silence = job.silence;
   roster_.hosts.resize(size);
@@ -58,6 +59,7 @@ bool Rendezvous::are_all_on_one_machine() const {
 
 void Rendezvous::tell_roster() {
   roster_.on_one_host = roster_.on_one_host || are_all_on_one_machine();
+  roster_.shares_memory = roster_.shares_memory && roster_.on_one_host;
   if (roster_.on_one_host && job_.offer) roster_.offer = job_.offer();
   roster_is_told_ = true;
   const SharedFrame roster = admission::share(roster_);
@@ -67,7 +69,8 @@ void Rendezvous::tell_roster() {
 }
 
 Status Rendezvous::make_own_address(const MakeAddress& make_address) {
-  Result<std::vector<std::byte>> address = make_address({.on_one_host = roster_.on_one_host, .offer = roster_.offer});
+  Result<std::vector<std::byte>> address = make_address(
+      {.on_one_host = roster_.on_one_host, .shares_memory = roster_.shares_memory, .offer = roster_.offer});
   if (!address) {
     static_cast<void>(tell_all({Code::PeerFailed, fmt::format("rank 0 at the store {} can't join: {}", job_.store,
                                                               address.status().message())}));
@@ -169,6 +172,7 @@ bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
   log_debug(Subsystem::Job, "rank {} joins from {}, host {}", guest.rank, guest.name, card->host);
   roster_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
   roster_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
+  roster_.shares_memory = roster_.shares_memory && card->reach == job_.reach;
   deadline_ = deadline_.not_after(Clock::now() + card->left - margin(card->left));
   guest.channel.set_limit(admission::longest_address + sizeof(std::uint32_t));
   return true;

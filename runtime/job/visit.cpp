@@ -51,10 +51,12 @@ class Visit {
     const std::size_t entry = admission::longest_address + admission::longest_host + 24;
     channel_.set_limit(static_cast<std::size_t>(job_.size) * entry + admission::longest_offer + 64);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_.left());
-    admission::send(channel_, admission::Card{.host = job_.host, .machine = job_.machine, .left = left});
+    admission::send(channel_,
+                    admission::Card{.host = job_.host, .machine = job_.machine, .reach = job_.reach, .left = left});
     Result<admission::Roster> roster = get_answer([&](const Frame& f) { return admission::read_roster(f, job_.size); });
     if (!roster) return roster.status();
-    Result<std::vector<std::byte>> address = make_address({.on_one_host = roster->on_one_host, .offer = roster->offer});
+    Result<std::vector<std::byte>> address = make_address(
+        {.on_one_host = roster->on_one_host, .shares_memory = roster->shares_memory, .offer = roster->offer});
     if (!address) {
       admission::send(channel_, address.status());
       return address.status();

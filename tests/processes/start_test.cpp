@@ -2,6 +2,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "runtime/job/listeners.hpp"
@@ -39,11 +40,30 @@ std::string outward_device() {
   return {};
 }
 
+TEST(Start, RanksThatShareMemoryListenNowhere) { EXPECT_EQ(listeners({}).size(), 0u); }
+
 TEST(Start, AJobWhoseStoreIsOnLoopbackListensNowhereElse) {
-  for (const Environment& environment : {Environment{}, Environment{{"UCX_TLS", "tcp,self"}}}) {
-    const auto all = listeners(environment);
-    EXPECT_GE(all.size(), 2u);  // UCX's sockets of each rank
-    for (const auto& one : all) EXPECT_TRUE(one.is_loopback()) << one.to_string();
+  const auto all = listeners({{"UCX_TLS", "tcp,self"}});
+  EXPECT_GE(all.size(), 2u);  // UCX's sockets of each rank
+  for (const auto& one : all) EXPECT_TRUE(one.is_loopback()) << one.to_string();
+}
+
+/// Ranks in namespaces of their own still talk, over a port on loopback, and the log says why it is open.
+TEST(Start, RanksThatReachNoMemoryOfOthersSayWhyTheyListen) {
+  const std::vector<Words> apart = {{"--ipc"}, {"--pid", "--fork", "--kill-child"}, {"--mount"}};
+  for (Words namespaces : apart) {
+    Words words = {"unshare", "--map-root-user"};
+    words.insert(words.end(), namespaces.begin(), namespaces.end());
+    const std::string mount = namespaces[0] == "--mount" ? "mount -t tmpfs tmpfs /dev/shm && " : "";
+    const std::string worker = std::string("exec ") + LACUNA_WORKER + " size=2 call=allreduce";
+    words.insert(words.end(), {"sh", "-c", mount + "echo apart; " + worker});
+    Job ranks({words, {"sh", "-c", worker}}, {{"LACUNA_LOG", "info"}});
+    const int ended = ranks[0].wait();
+    if (!ranks[0].says("apart")) GTEST_SKIP() << "no namespaces: " << ranks[0].output();
+    EXPECT_EQ(ended, 0) << ranks[0].output();
+    EXPECT_EQ(ranks[1].wait(), 0) << ranks[1].output();
+    EXPECT_TRUE(ranks[1].says("UCX listens at a port, because some ranks reach no memory of others"))
+        << ranks[1].output();
   }
 }
 
@@ -62,7 +82,8 @@ TEST(Start, NetworkDevicesOfTheUsersChoiceAreTaken) {
   const std::string device = outward_device();
   if (device.empty()) GTEST_SKIP() << "this host has the loopback device only";
   bool outward = false;
-  for (const auto& one : listeners({{"UCX_NET_DEVICES", device}})) outward |= !one.is_loopback();
+  for (const auto& one : listeners({{"UCX_NET_DEVICES", device}, {"UCX_TLS", "tcp,self"}}))
+    outward |= !one.is_loopback();
   EXPECT_TRUE(outward) << device;
 }
 
@@ -70,8 +91,8 @@ TEST(Start, InfoTellsWhereAJobOfThisEnvironmentListens) {
   Executed launched({LACUNA_COMMAND, "info"}, {});
   EXPECT_EQ(launched.wait(), 0);
   EXPECT_TRUE(
-      launched.says("listens:                 rank 0 at 127.0.0.1, a free port (lacuna launch); UCX, on every rank, at "
-                    "127.0.0.1, free ports\n"))
+      launched.says("listens:                 rank 0 at 127.0.0.1, a free port (lacuna launch); UCX, on every rank, "
+                    "nowhere\n"))
       << launched.output();
   Executed here({LACUNA_COMMAND, "info"}, {{"LACUNA_STORE", "127.0.0.1:29400"}, {"UCX_TLS", "posix,self"}});
   EXPECT_TRUE(here.says("listens:                 rank 0 at 127.0.0.1:29400; UCX, on every rank, nowhere\n"))
@@ -82,7 +103,7 @@ TEST(Start, InfoTellsWhereAJobOfThisEnvironmentListens) {
   EXPECT_TRUE(
       outward.says("listens:                 rank 0 at all addresses of its host, port 29400; UCX, on every rank, at "))
       << outward.output();
-  EXPECT_TRUE(outward.says(", ports 29500-29599\n")) << outward.output();
+  EXPECT_TRUE(outward.says(", ports 29500-29599, because the ranks may be on several hosts\n")) << outward.output();
 }
 
 TEST(Start, CreditsThatDifferAreRefusedWithBothValuesOnAllRanks) {
@@ -143,6 +164,19 @@ TEST(Start, ReadOnlySharedMemoryThatIsAskedForIsNamed) {
   EXPECT_NE(ended, 0);
   if (job.says("transport 'posix' is not available")) GTEST_SKIP() << "this UCX sees by itself that it cannot be";
   EXPECT_TRUE(job.says("/dev/shm cannot be written (Read-only file system)")) << job.output();
+}
+
+TEST(Start, ASystemWithoutProcIsRefused) {
+  const auto build = std::filesystem::path(LACUNA_COMMAND).parent_path().parent_path();  // the loader asks /proc for it
+  const std::string libraries =
+      "LD_LIBRARY_PATH=" + build.string() + ":" + (build / "bindings/checkpoint").string() + ":$LD_LIBRARY_PATH ";
+  const std::string script = "mount -t tmpfs tmpfs /proc && echo mounted && " + libraries + LACUNA_COMMAND +
+                             " launch -n 2 --aggregators 1 -- " + LACUNA_WORKER + " size=2 call=allreduce";
+  Executed job({"unshare", "--map-root-user", "--mount", "sh", "-c", script}, {});
+  const int ended = job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_EQ(ended, 1) << job.output();
+  EXPECT_TRUE(job.says("UCX needs /proc, and /proc/self/stat can't be read")) << job.output();
 }
 
 /// Each of the jobs would find room for its ranks if it were alone.

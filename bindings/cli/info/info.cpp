@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cli/shared/provenance.hpp"
 #include "bindings/cli/shared/text_table.hpp"
 #include "bindings/cli/shared/versions.hpp"
@@ -33,11 +33,18 @@ bool is_on_loopback(const runtime::Config& config) {
   return config.store.empty() || (store && runtime::is_on_loopback(*store));
 }
 
+/// How UCX starts in the ranks of such a job.
+UcxOptions ucx_options(const runtime::Config& config) {
+  const bool on_loopback = is_on_loopback(config);
+  return {.on_one_host = on_loopback, .shares_memory = on_loopback && ucx_reach({}) != 0};
+}
+
 /// Says where the ranks of a job that is started in this environment would listen.
 std::string listeners(const runtime::Config& config) {
   const bool launched = config.store.empty(), on_loopback = is_on_loopback(config);
   const auto store = runtime::parse_endpoint(config.store);
-  const auto transport = make_ucx({.on_one_host = on_loopback});
+  const UcxOptions options = ucx_options(config);
+  const auto transport = make_ucx(options);
   if (!transport) return fmt::format("nowhere: {}", transport.status().message());
   std::set<std::string> hosts;
   for (const runtime::SocketAddress& address : runtime::listeners_of(::getpid())) {
@@ -48,10 +55,11 @@ std::string listeners(const runtime::Config& config) {
   std::string rank_zero = config.store;
   if (launched) rank_zero = "127.0.0.1, a free port (lacuna launch)";
   if (!on_loopback && store) rank_zero = fmt::format("all addresses of its host, port {}", store->port);
-  return fmt::format("rank 0 at {}; UCX, on every rank, {}", rank_zero,
-                     hosts.empty() ? "nowhere"
-                                   : fmt::format("at {}, {}", fmt::join(hosts, " and "),
-                                                 ports ? fmt::format("ports {}", ports) : "free ports"));
+  return fmt::format(
+      "rank 0 at {}; UCX, on every rank, {}", rank_zero,
+      hosts.empty() ? "nowhere"
+                    : fmt::format("at {}, {}, because {}", fmt::join(hosts, " and "),
+                                  ports ? fmt::format("ports {}", ports) : "free ports", why_ucx_listens(options)));
 }
 
 /// Says which kernels this environment would use.
@@ -83,7 +91,7 @@ std::string launcher(const runtime::Config& config) {
 }
 
 std::string transports(const runtime::Config& config) {
-  const auto devices = ucx_devices({.on_one_host = is_on_loopback(config)});
+  const auto devices = ucx_devices(ucx_options(config));
   return devices ? fmt::format("UCX: {}", fmt::join(*devices, ", ")) : std::string(devices.status().message());
 }
 
@@ -96,27 +104,27 @@ std::string mapped_memory(const runtime::Config& config) {
 
 void print_text(const runtime::Config& config) {
   const Versions all = versions();
-  fmt::print("{}\n",
-             text_table({{"lacuna:", all.lacuna},
-                         {"commit:", all.commit},
-                         {"compiler:", fmt::format("{}, {}", all.compiler, all.build)},
-                         {"UCX:", all.ucx},
-                         {"Kokkos:", all.kokkos},
-                         {"host:", fmt::format("{}, {}", config.host, count_of(usable_processors(), "processor"))},
-                         {"kernels:", kernels_of(config)},
-                         {"kernels to choose from:", choice_of_kernels()},
-                         {"devices:", kernels::devices_here()},
-                         {"transports:", transports(config)},
-                         {"mapped memory:", mapped_memory(config)},
-                         {"launcher:", launcher(config)},
-                         {"listens:", listeners(config)}}));
+  write_out("{}\n",
+            text_table({{"lacuna:", all.lacuna},
+                        {"commit:", all.commit},
+                        {"compiler:", fmt::format("{}, {}", all.compiler, all.build)},
+                        {"UCX:", all.ucx},
+                        {"Kokkos:", all.kokkos},
+                        {"host:", fmt::format("{}, {}", config.host, count_of(usable_processors(), "processor"))},
+                        {"kernels:", kernels_of(config)},
+                        {"kernels to choose from:", choice_of_kernels()},
+                        {"devices:", kernels::devices_here()},
+                        {"transports:", transports(config)},
+                        {"mapped memory:", mapped_memory(config)},
+                        {"launcher:", launcher(config)},
+                        {"listens:", listeners(config)}}));
   std::vector<std::vector<std::string>> rows = {{"variable", "value", "default", ""}};
   for (const runtime::Variable& variable : runtime::variables(config)) {
     const bool set = variable.source == runtime::Variable::Source::Environment;
     rows.push_back({variable.name, variable.value, variable.default_value,
                     fmt::format("{}{}", variable.help, set ? " [from the environment]" : "")});
   }
-  fmt::print("{}", text_table(rows));
+  write_out("{}", text_table(rows));
 }
 
 void print_json(const runtime::Config& config) {
@@ -140,19 +148,19 @@ void print_json(const runtime::Config& config) {
                                  {"from", set ? "environment" : "default"},
                                  {"help", variable.help}});
   }
-  fmt::print("{}", json_text(json));
+  write_out("{}", json_text(json));
 }
 
 }  // namespace
 
 int info(InfoForm form) {
   if (form == InfoForm::Markdown) {
-    fmt::print("{}", runtime::variables_as_markdown());
+    write_out("{}", runtime::variables_as_markdown());
     return 0;
   }
   const auto config = runtime::Config::from_environment();
   if (!config) {
-    fmt::print(stderr, "lacuna: {}\n", config.status().message());
+    write_error("lacuna: {}\n", config.status().message());
     return 1;
   }
   form == InfoForm::Json ? print_json(*config) : print_text(*config);

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "runtime/job/watch.hpp"
 #include "tests/runtime/job/watch_job.hpp"
@@ -49,6 +50,30 @@ TEST(WatchOfProcesses, AKilledRankIsNamedOnAllSurvivors) {
   for (std::size_t rank : {0, 1, 3}) {
     EXPECT_EQ(job[rank].line(), "peer failed: rank 2 (host h2) died: its connection ended without a goodbye");
   }
+}
+
+/// A process whose watch finds no memory when it is asked something.
+class ShortOfMemory final : public WatchedProcess {
+ public:
+  std::optional<Posted> posted(std::uint64_t, std::uint32_t) override { throw std::bad_alloc(); }
+};
+
+TEST(WatchOfProcesses, WithoutMemoryTheWatchFailsTheJobAndEndsNoProcess) {
+  const test::ReservedPort port;
+  const auto rank = [&]<class Client>(Rank number, Client*) {
+    return Process([&, number](const Process::Say& say) {
+      Client client;
+      Membership membership = enter(number, 2, port.store(), 60s);
+      const auto watch = *Watch::start(membership, client);
+      if (number == 0) watch->report(trouble(Trouble::Kind::Expired, 8, "barrier"));
+      say(client.verdict(60s));
+    });
+  };
+  Process first = rank(0, static_cast<WatchedProcess*>(nullptr)),
+          second = rank(1, static_cast<ShortOfMemory*>(nullptr));
+  EXPECT_EQ(second.line(), "internal error: rank 1: the watch has no memory");
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_EQ(first.line(), "peer failed: rank 1 (host h1) died: its connection ended without a goodbye");
 }
 
 TEST(WatchOfProcesses, AKilledRankZeroIsNamedOnAllSurvivors) {
