@@ -9,7 +9,7 @@ foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/t
   list(APPEND patterns ${folder}/*.hpp ${folder}/*.def)
 endforeach()
 list(APPEND patterns bindings/c/lacuna*.h bindings/mpi/lacuna_mpi.h* bindings/kokkos/lacuna_kokkos.hpp
-                     bindings/checkpoint/checkpoint.hpp algorithms/registry/registry.hpp
+                     bindings/checkpoint/checkpoint.hpp bindings/checkpoint/lacuna_checkpoint.h algorithms/registry/registry.hpp
                      algorithms/registry/method_options.hpp algorithms/registry/plugins.hpp)
 # A program's own kernels compute on elements of each type by themselves, or by the backend that they are given.
 foreach(header IN ITEMS elements backend block_grid entries levels matrices sketches)

@@ -71,4 +71,4 @@ if(LACUNA_FORTRAN)
   lacuna_pkg_config(lacuna-fortran "Collectives that send only what matters (Fortran)" lacuna_fortran lacuna-c
                     "-I\${includedir}/lacuna/fortran/modules")
 endif()
-lacuna_pkg_config(lacuna-checkpoint "Crash-safe checkpoints for lacuna" lacuna_checkpoint lacuna)
+lacuna_pkg_config(lacuna-checkpoint "Crash-safe checkpoints for lacuna" lacuna_checkpoint "lacuna lacuna-c")

@@ -17,8 +17,8 @@ runtime/communicator
 runtime/job
 algorithms
 bindings/cpp
-bindings/c bindings/checkpoint bindings/workload
-bindings/kokkos bindings/mpi bindings/python
+bindings/c bindings/workload
+bindings/checkpoint bindings/kokkos bindings/mpi bindings/python
 examples/workloads
 bindings/cli examples bindings/fortran bindings/python/lacuna
 '

@@ -429,6 +429,13 @@ LACUNA_EXPORT const char* lacuna_status_text(lacuna_status status);
  */
 LACUNA_EXPORT const char* lacuna_last_error(void);
 /**
+ * Makes a text the calling thread's last error, for libraries that extend this interface.
+ * @param status what to return; with LACUNA_OK the last error stays
+ * @param text   what went wrong
+ * @return status
+ */
+LACUNA_EXPORT lacuna_status lacuna_fail(lacuna_status status, const char* text);
+/**
  * Receives a log line. It runs on the thread that logs, which holds no lock of lacuna then. Lines of lacuna's own
  * threads come on a thread that does nothing else. So the callback may wait for a lock that another thread holds while
  * that thread calls lacuna, such as the lock of an interpreter. It must not call lacuna.

@@ -40,3 +40,8 @@ const char* lacuna_status_text(lacuna_status status) {
 }
 
 const char* lacuna_last_error(void) { return lacuna::c::last_error().c_str(); }
+
+lacuna_status lacuna_fail(lacuna_status status, const char* text) {
+  if (status == LACUNA_OK) return status;
+  return lacuna::c::done({static_cast<lacuna::Code>(status), text ? text : ""});
+}

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bindings/cpp/lacuna.hpp"
 #include "bindings/cpp/state.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/status.hpp"
@@ -22,9 +23,10 @@
 ///                              /attributes  the caller's numbers and texts, as attributes
 ///     manifest-<step>.json     step, size, name, length and SHA-256 of each file, the config's text and digest
 ///
-/// To write a set, every rank calls write_rank_file(). Once all have done so, rank 0 gathers the sums and calls
-/// write_manifest(), then prune(). A set without a manifest does not exist. To continue, rank 0 calls newest_set() and
-/// tells the others the step; then every rank calls read_rank_file().
+/// save() and restore() do all of this for the ranks of a communicator. What they consist of is there too: to write a
+/// set, every rank calls write_rank_file(). Once all have done so, rank 0 gathers the sums and calls write_manifest(),
+/// then prune(). A set without a manifest does not exist. To continue, rank 0 calls newest_set() and tells the others
+/// the step; then every rank calls read_rank_file().
 ///
 /// A file appears under its name only when it is complete and on the disk. Its owner and its group may read it (0640
 /// under the umask). What is read is checked before use; links, pipes and devices are not read. The caller makes the
@@ -55,8 +57,8 @@ struct FileSum {
 struct Manifest {
   std::int64_t step = 0;
   std::vector<FileSum> files;  ///< one for each rank, by rank, so that the job had files.size() ranks
-  std::string config_text;     ///< UTF-8
-  std::string config_digest;
+  std::string config_text{};   ///< UTF-8
+  std::string config_digest{};
 };
 
 /// The outcome of looking for a set to continue from.
@@ -95,6 +97,24 @@ Status prune(const std::filesystem::path& directory, std::int64_t newest, std::s
 /// Removes all sets and their left-overs, so that a run starts anew. No rank may be writing. If something else than a
 /// regular file has the name of a manifest or rank file, the error is Io, and nothing is removed.
 Status remove_sets(const std::filesystem::path& directory);
+
+/// What a job continues from.
+struct Restored {
+  std::int64_t step = 0;
+  Attributes attributes{};                 ///< of this rank
+  std::vector<std::string> passed_over{};  ///< on rank 0: for each newer set, why it was passed over; newest first
+};
+
+/// Writes a set of the items and attributes of all ranks, and removes the sets before the last two. All ranks call it,
+/// and all get the same outcome: an error of one rank names it.
+Status save(Communicator& communicator, const std::filesystem::path& directory, std::int64_t step,
+            std::span<const StateItem> items, const Attributes& attributes = {});
+/// Fills the items of all ranks from the newest set that is undamaged. Returns nothing if there is no set; then the
+/// items are as they were. All ranks call it, as many as have written the set, and all get the same outcome.
+Result<std::optional<Restored>> restore(Communicator& communicator, const std::filesystem::path& directory,
+                                        std::span<const StateItem> items);
+/// Returns the sums of the files of all ranks of a set, by rank. All ranks call it.
+Result<std::vector<FileSum>> gather_sums(Communicator& communicator, std::int64_t step, const FileSum& mine);
 
 /// Returns the version of the HDF5 library that is loaded, such as "1.10.8".
 std::string hdf5_version();

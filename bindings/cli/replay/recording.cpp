@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {

@@ -3,33 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstring>
 #include <span>
 #include <system_error>
 
 #include "bindings/checkpoint/checkpoint.hpp"
-#include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/run/cost.hpp"
 #include "bindings/cli/run/kept_work.hpp"
 #include "bindings/cli/run/session.hpp"
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 
 namespace lacuna::cli {
-namespace {
-
-constexpr std::size_t digest_length = 64;
-
-/// What rank 0 needs to know about a rank's file, in a form that travels.
-struct PackedSum {
-  std::uint64_t bytes = 0;
-  std::array<char, digest_length> sha256{};
-};
-
-}  // namespace
-
 Status RunSession::find_work() {
   std::vector<std::int64_t> sets(work_.size(), no_set);
   Status found;
@@ -119,23 +103,11 @@ Status RunSession::save() {
 
 Status RunSession::write_manifest(const Status& written, const checkpoint::FileSum& sum) {
   if (Status agreed = agree(communicator_, written); !agreed) return agreed;
-  PackedSum mine{.bytes = sum.bytes};
-  std::memcpy(mine.sha256.data(), sum.sha256.data(), std::min(sum.sha256.size(), digest_length));
-  std::vector<PackedSum> sums(static_cast<std::size_t>(communicator_.size()));
-  const auto bytes_of = [](auto span) {
-    return std::span(reinterpret_cast<std::uint8_t*>(span.data()), span.size_bytes());
-  };
-  const std::span<const std::uint8_t> input = bytes_of(std::span(&mine, 1));
-  if (Status gathered = communicator_.call(allgather(input, bytes_of(std::span(sums)))); !gathered) return gathered;
-
+  const auto set = static_cast<std::int64_t>(current().steps);
+  Result<std::vector<checkpoint::FileSum>> sums = checkpoint::gather_sums(communicator_, set, sum);
+  if (!sums) return sums.status();
   const auto complete = [&]() -> Status {
-    const auto set = static_cast<std::int64_t>(current().steps);
-    checkpoint::Manifest manifest{.step = set, .files = {}, .config_text = work().values, .config_digest = ""};
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-      manifest.files.push_back({.name = checkpoint::rank_file_name(set, static_cast<Rank>(rank)),
-                                .bytes = sums[rank].bytes,
-                                .sha256 = {sums[rank].sha256.data(), digest_length}});
-    }
+    checkpoint::Manifest manifest{.step = set, .files = *std::move(sums), .config_text = work().values};
     Result<std::string> digest = checkpoint::digest_of(work().values);
     if (!digest) return digest.status();
     manifest.config_digest = *std::move(digest);

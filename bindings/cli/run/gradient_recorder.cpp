@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/checkpoint/gradient_file.hpp"
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
 

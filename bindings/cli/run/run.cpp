@@ -6,8 +6,8 @@
 #include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/run/table.hpp"
-#include "bindings/cli/shared/agree.hpp"
 #include "bindings/cli/shared/output.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/files/regular_file.hpp"
 
 namespace lacuna::cli {

@@ -8,7 +8,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/run/cost.hpp"
 #include "bindings/cli/run/interruption.hpp"
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
 

@@ -13,7 +13,7 @@
 #include "bindings/cli/run/gradient_calls.hpp"
 #include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/run/session.hpp"
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {

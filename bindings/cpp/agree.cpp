@@ -1,4 +1,4 @@
-#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/agree.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace lacuna::cli {
+namespace lacuna {
 
 Status share_text(Communicator& communicator, std::string& text, Rank root) {
   std::array<std::int64_t, 1> bytes = {static_cast<std::int64_t>(text.size())};
@@ -27,4 +27,4 @@ Status agree(Communicator& communicator, const Status& mine) {
   return {static_cast<Code>(code[0]), std::move(text)};
 }
 
-}  // namespace lacuna::cli
+}  // namespace lacuna

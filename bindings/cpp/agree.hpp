@@ -4,7 +4,7 @@
 
 #include "bindings/cpp/lacuna.hpp"
 
-namespace lacuna::cli {
+namespace lacuna {
 
 /// Gives every rank root's text. All ranks call it.
 Status share_text(Communicator& communicator, std::string& text, Rank root = 0);
@@ -13,4 +13,4 @@ Status share_text(Communicator& communicator, std::string& text, Rank root = 0);
 /// that rank's number. It is for what can fail on one rank alone, such as reading a file. All ranks call it.
 Status agree(Communicator& communicator, const Status& mine);
 
-}  // namespace lacuna::cli
+}  // namespace lacuna
