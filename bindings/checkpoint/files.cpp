@@ -63,18 +63,23 @@ class Sha256 {
 
 }  // namespace
 
-Status replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const auto write = [bytes](std::FILE* file) {
+Status replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes, std::string_view head) {
+  const auto write = [bytes, head](std::FILE* file) {
+    put(file, head);
     put(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     return Status::ok();
   };
   return write_whole(path, write, {.mode = 0640, .durable = true});
 }
 
-Result<FileSum> sum_of(std::string name, std::span<const std::byte> bytes) {
+Result<std::string> sha256_of(std::span<const std::span<const std::byte>> pieces) {
   Sha256 hash;
-  hash.add(bytes);
-  Result<std::string> hex = hash.hex();
+  for (std::span<const std::byte> piece : pieces) hash.add(piece);
+  return hash.hex();
+}
+
+Result<FileSum> sum_of(std::string name, std::span<const std::byte> bytes) {
+  Result<std::string> hex = sha256_of(std::span(&bytes, 1));
   if (!hex) return hex.status();
   return FileSum{std::move(name), bytes.size(), *std::move(hex)};
 }
@@ -93,9 +98,8 @@ Result<FileSum> sum_of_file(const std::filesystem::path& path) {
 }
 
 Result<std::string> digest_of(std::string_view text) {
-  Result<FileSum> sum = sum_of("", std::as_bytes(std::span(text)));
-  if (!sum) return sum.status();
-  return std::move(sum->sha256);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return sha256_of(std::span(&bytes, 1));
 }
 
 }  // namespace lacuna::checkpoint

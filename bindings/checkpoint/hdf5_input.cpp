@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 
+#include "bindings/checkpoint/sealed_file.hpp"
 #include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -34,6 +37,20 @@ Result<Input> Input::open(std::filesystem::path path) {
   if (!regular) return regular.status();
   const std::string same_file = fmt::format("/proc/self/fd/{}", regular->get());  // HDF5 would wait for a pipe
   File file(H5Fopen(same_file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  if (!file) return failure(path, "open the file");
+  return Input(std::move(path), std::move(file));
+}
+
+Result<Input> Input::open_sealed(std::filesystem::path path, std::string_view kind) {
+  constexpr std::size_t growth = 4096;
+  Result<std::string> image = read_sealed(path, kind);
+  if (!image) return image.status();
+  const PropertyList access(H5Pcreate(H5P_FILE_ACCESS));
+  const bool set = H5Pset_fapl_core(access.get(), growth, false) >= 0 &&
+                   H5Pset_file_image(access.get(), image->data(), image->size()) >= 0;
+  static std::atomic<std::uint64_t> images = 0;
+  const std::string name = fmt::format("/dev/null/{}", ++images);  // HDF5 wants one of its own, at which no file lies
+  File file(set ? H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()) : -1);
   if (!file) return failure(path, "open the file");
   return Input(std::move(path), std::move(file));
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings/checkpoint/hdf5.hpp"
@@ -15,6 +16,8 @@ namespace lacuna::checkpoint::hdf5 {
 class Input {
  public:
   static Result<Input> open(std::filesystem::path path);
+  /// Opens a sealed file (sealed_file.hpp). `kind` is what it should be, such as "a result file of `lacuna run`".
+  static Result<Input> open_sealed(std::filesystem::path path, std::string_view kind);
 
   /// Returns the numbers and texts of an object, in the order in which they were written.
   Result<Attributes> attributes(const std::string& object) const;

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <set>
 
-#include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
+#include "bindings/checkpoint/sealed_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {
@@ -243,12 +243,12 @@ Status write_results(const std::filesystem::path& path, const RunResults& result
     output.table(summary_table, table_of(results.summary));
     output.attributes(summary_table, results.about_summary);
   }
-  return output.finish([&path](std::span<const std::byte> image) { return replace_file(path, image); });
+  return output.finish([&path](std::span<const std::byte> image) { return replace_sealed(path, image); });
 }
 
 Result<RunResults> read_results(const std::filesystem::path& path) {
   const hdf5::Turn turn;
-  const Result<hdf5::Input> input = hdf5::Input::open(path);
+  const Result<hdf5::Input> input = hdf5::Input::open_sealed(path, "a result file of `lacuna run`");
   if (!input) return input.status();
   return Reader(path, *input).read();
 }

@@ -49,11 +49,11 @@ struct RunResults {
 };
 
 /// The version of the layout below.
-constexpr std::int64_t result_version = 2;
+constexpr std::int64_t result_version = 3;
 
 /// Replaces the result file of an experiment. It is an HDF5 file for h5py, h5dump and the like:
 ///
-///     /                                  attributes schema = "lacuna-run", schema_version = 2, then the provenance
+///     /                                  attributes schema = "lacuna-run", schema_version = 3, then the provenance
 ///     /methods/<method>/seed-<seed>      a group for each method and seed, with datasets of equal length:
 ///         step                           int64
 ///         <column>                       float64; its attributes say what it is
@@ -61,14 +61,15 @@ constexpr std::int64_t result_version = 2;
 ///     /summary                           a table, absent until a method has finished: the column "method" (UTF-8,
 ///                                        padded with zero bytes) and a float64 column for each metric
 ///
+/// It begins with a digest, which is checked before it is read (sealed_file.hpp).
 /// The file is written as a whole (temporary file, fsync, rename), so it can be opened and read at any moment, whatever
 /// happens to its writer. Names of methods and columns are not empty and hold no '/'. The names "step", "method" and
 /// "by_rank" are taken. Errors are Io, or InvalidArgument for results that don't fit together; then the old file
 /// stands.
 Status write_results(const std::filesystem::path& path, const RunResults& results);
 
-/// Reads a result file. It is Io if the file is none, or of another version; the error names the version of lacuna that
-/// has written it.
+/// Reads a result file. It is Io if the file is none, is damaged, or is of another version; the error then names the
+/// version of lacuna that has written it.
 Result<RunResults> read_results(const std::filesystem::path& path);
 
 }  // namespace lacuna::checkpoint

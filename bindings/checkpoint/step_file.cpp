@@ -10,9 +10,9 @@
 #include <cstring>
 #include <limits>
 
-#include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
+#include "bindings/checkpoint/sealed_file.hpp"
 
 namespace lacuna::checkpoint {
 namespace {
@@ -46,6 +46,21 @@ std::vector<std::int64_t> numbers_of(const StepTable& table) {
   return numbers;
 }
 
+/// Returns where the elements of these datasets lie, ascending, as one where they lie side by side.
+std::vector<Stretch> elements_at(std::vector<std::uint64_t> begins, std::size_t places) {
+  const std::uint64_t length = places * sizeof(double);
+  std::sort(begins.begin(), begins.end());
+  std::vector<Stretch> open;
+  for (const std::uint64_t begin : begins) {
+    if (!open.empty() && open.back().begin + open.back().length == begin) {
+      open.back().length += length;
+    } else {
+      open.push_back({begin, length});
+    }
+  }
+  return open;
+}
+
 Status damaged(const std::filesystem::path& path, std::string_view what) {
   return {Code::Io, fmt::format("{} is no file of steps that this lacuna can read: {}", path.string(), what)};
 }
@@ -61,9 +76,8 @@ Status check_schema(const std::filesystem::path& path, const Attributes& attribu
 }  // namespace
 
 Result<StepFile> StepFile::make(const std::filesystem::path& path, StepTable table, std::size_t places,
-                                std::size_t kept) {
-  const Result<StepTable> earlier = read_steps(path);
-  table = taken_over(std::move(table), earlier ? *earlier : StepTable(), places, kept);
+                                const StepTable& earlier, std::size_t kept) {
+  table = taken_over(std::move(table), earlier, places, kept);
   std::vector<std::int64_t> numbers = numbers_of(table);
 
   const hdf5::Turn turn;
@@ -75,20 +89,23 @@ Result<StepFile> StepFile::make(const std::filesystem::path& path, StepTable tab
     return output.place_of(root + name);
   };
   StepFile made(path, places);
-  made.numbers_ = add(number_dataset, Dtype::I64, numbers.data());
+  made.begins_.push_back(add(number_dataset, Dtype::I64, numbers.data()));
   for (StepColumn& column : table.columns) {
-    made.columns_.push_back(add(column.name, Dtype::F64, column.values.data()));
+    made.begins_.push_back(add(column.name, Dtype::F64, column.values.data()));
     output.attributes(root + column.name, column.about);
   }
-  const Status written = output.finish([&](std::span<const std::byte> bytes) { return replace_file(path, bytes); });
+  const std::vector<Stretch> open = elements_at(made.begins_, places);
+  const Status written =
+      output.finish([&](std::span<const std::byte> bytes) { return replace_sealed(path, bytes, open); });
   if (!written) return written;
+  for (std::uint64_t& begin : made.begins_) begin += seal_bytes(open);
   made.file_ = runtime::Fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   if (made.file_.is_open()) return made;
   return Status(Code::Io, fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno)));
 }
 
 Status StepFile::write(std::size_t first, std::span<const double> rows) const {
-  const std::size_t width = columns_.size(), count = rows.size() / width;
+  const std::size_t width = begins_.size() - 1, count = rows.size() / width;
   if (first + count > places_) {
     return {Code::InvalidArgument, fmt::format("{} has places for {} steps; {} to {} have none", path_.string(),
                                                places_, first + 1, first + count)};
@@ -96,11 +113,11 @@ Status StepFile::write(std::size_t first, std::span<const double> rows) const {
   std::vector<double> values(count);
   for (std::size_t column = 0; column < width; ++column) {
     for (std::size_t i = 0; i < count; ++i) values[i] = rows[i * width + column];
-    if (Status written = put(values.data(), count, columns_[column], first); !written) return written;
+    if (Status written = put(values.data(), count, begins_[1 + column], first); !written) return written;
   }
   std::vector<std::int64_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<std::int64_t>(first + i + 1);
-  return put(numbers.data(), count, numbers_, first);
+  return put(numbers.data(), count, begins_[0], first);
 }
 
 /// Writes elements of eight bytes of the dataset that begins at a place in the file.
@@ -121,7 +138,7 @@ Status StepFile::put(const void* data, std::size_t count, std::uint64_t begin, s
 
 Result<StepTable> read_steps(const std::filesystem::path& path) {
   const hdf5::Turn turn;
-  const Result<hdf5::Input> input = hdf5::Input::open(path);
+  const Result<hdf5::Input> input = hdf5::Input::open_sealed(path, "a file of steps");
   if (!input) return input.status();
   Result<Attributes> about = input->attributes(root);
   if (!about) return about.status();

@@ -29,25 +29,26 @@ struct StepTable {
 };
 
 /// The version of the layout below.
-constexpr std::int64_t step_file_version = 1;
+constexpr std::int64_t step_file_version = 2;
 
 /// The file of a StepTable. One process writes it step by step, and others may read it at any moment:
 ///
-///     /           attributes schema = "lacuna-steps", schema_version = 1, then those of the table
+///     /           attributes schema = "lacuna-steps", schema_version = 2, then those of the table
 ///     /step       int64: the number of each step, counted from 1, or 0 if it is not known yet
 ///     /<column>   float64; its attributes say what it is
 ///
-/// The length of all datasets is the number of places. It does not change: only their elements do, and the file is
-/// never open in HDF5 for writing. So a reader needs no special mode and meets no lock, a full disk is found when the
-/// file is made, and a killed writer leaves a file that can be read. The number of a step is written after its other
-/// numbers.
+/// It begins with a digest of all bytes but the elements of the datasets, which is checked before it is read
+/// (sealed_file.hpp). The length of all datasets is the number of places. It does not change: only their elements do,
+/// and the file is never open in HDF5 for writing. So a reader needs no special mode and meets no lock, a full disk is
+/// found when the file is made, and a killed writer leaves a file that can be read. The number of a step is written
+/// after its other numbers.
 class StepFile {
  public:
   /// Makes the file, with the columns of a table whose values are empty, and so many places. The first `kept` steps are
-  /// taken over from the file that is there, if it is such a file and knows them. No column may be called
-  /// "step". Errors are Io, or InvalidArgument for names and texts that HDF5 can't store.
+  /// taken over from `earlier`, if it knows them. No column may be called "step". Errors are Io, or InvalidArgument for
+  /// names and texts that HDF5 can't store.
   static Result<StepFile> make(const std::filesystem::path& path, StepTable table, std::size_t places,
-                               std::size_t kept);
+                               const StepTable& earlier, std::size_t kept);
 
   /// Writes steps that follow each other. `first` is the number of steps before them; `rows` has for each of them one
   /// number for each column. Errors are Io.
@@ -60,8 +61,7 @@ class StepFile {
 
   std::filesystem::path path_;
   std::size_t places_;
-  std::uint64_t numbers_ = 0;           // where the dataset "step" begins in the file
-  std::vector<std::uint64_t> columns_;  // where each column begins
+  std::vector<std::uint64_t> begins_;  // where the elements of "step" and then of each column begin in the file
   runtime::Fd file_;
 };
 

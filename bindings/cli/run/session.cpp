@@ -8,6 +8,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/run/cost.hpp"
 #include "bindings/cli/run/interruption.hpp"
+#include "bindings/cli/shared/output.hpp"
 #include "bindings/cpp/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
@@ -72,6 +73,9 @@ Status RunSession::make_room(bool fresh) {
     if (Status forgotten = forget_work(); !forgotten) return forgotten;
   }
   const Result<checkpoint::RunResults> earlier = checkpoint::read_results(results);
+  if (!earlier && std::filesystem::exists(results, error)) {
+    write_error("lacuna run: {}; it is made anew from the checkpoints\n", earlier.status().message());
+  }
   provenance_ = provenance_of(config_, communicator_, earlier ? earlier->provenance : Attributes());
   return Status::ok();
 }

@@ -1,8 +1,13 @@
 #include "bindings/cli/run/steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
+
+#include "bindings/cli/shared/output.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -55,8 +60,14 @@ Result<StepLog> StepLog::make(const RunConfig& config, const Work& work, std::ui
 
 Status StepLog::make_places(std::uint64_t needed, std::uint64_t done) {
   places_ = std::min(steps_, std::bit_ceil(needed));
+  const std::filesystem::path path = work_.folder / step_file_name;
+  const auto earlier = done > 0 ? checkpoint::read_steps(path) : checkpoint::StepTable();
+  if (!earlier) {
+    write_error("lacuna run: '{}': what its first {} were stays unknown: {}\n", name_of(*config_, work_),
+                count_of(done, "step"), earlier.status().message());
+  }
   Result<checkpoint::StepFile> file = checkpoint::StepFile::make(
-      work_.folder / step_file_name,
+      path,
       {.about = {{"method", config_->methods[work_.method].label},
                  {"seed", static_cast<std::int64_t>(work_.seed)},
                  {"steps", static_cast<std::int64_t>(steps_)},
@@ -64,7 +75,7 @@ Status StepLog::make_places(std::uint64_t needed, std::uint64_t done) {
                   std::string("what each of the steps was; those that are not done yet have the number 0 "
                               "and NaN, or no place")}},
        .columns = columns_of(*config_->workload)},
-      places_, done);
+      places_, earlier ? *earlier : checkpoint::StepTable(), done);
   if (!file) return file.status();
   file_ = *std::move(file);
   return Status::ok();

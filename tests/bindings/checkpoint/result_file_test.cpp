@@ -1,9 +1,11 @@
 #include "bindings/checkpoint/result_file.hpp"
 
 #include <cmath>
+#include <fstream>
 
-#include "bindings/checkpoint/files.hpp"
+#include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
+#include "bindings/checkpoint/sealed_file.hpp"
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
 
 namespace lacuna::checkpoint {
@@ -106,13 +108,45 @@ TEST_F(ResultFileTest, AFileOfAnotherKindIsRefused) {
   EXPECT_FALSE(read_results(directory_ / "none.h5"));
 }
 
+// On damaged files HDF5 may crash or loop, so it must not see them.
+TEST_F(ResultFileTest, EveryDamagedByteIsFoundAndEveryShorterFile) {
+  ASSERT_TRUE(write_results(path_, {.provenance = {{"name", std::string("few")}}, .methods = {}, .summary = {}}));
+  const std::string whole = folder_.read("run.h5");
+  const std::size_t text = whole.find('\0'), block = seal_bytes({});
+  for (std::size_t at = 0; at < whole.size(); at += at < block ? 1 : 11) {
+    if (at == text) at = block;  // nobody reads the zero bytes between them
+    std::string damaged = whole;
+    damaged[at] ^= 4;
+    std::ofstream(path_, std::ios::binary) << damaged;
+    const Status read = read_results(path_).status();
+    EXPECT_EQ(read.code(), Code::Io) << at;
+    EXPECT_TRUE(holds(read.message(), at < 16 ? "not a result file" : "is damaged")) << at;
+  }
+  for (const std::size_t length : {std::size_t{0}, std::size_t{15}, text - 1, block - 1, block, whole.size() - 1}) {
+    std::ofstream(path_, std::ios::binary) << whole.substr(0, length);
+    EXPECT_EQ(read_results(path_).status().code(), Code::Io) << length;
+  }
+  std::ofstream(path_, std::ios::binary) << whole;
+  EXPECT_TRUE(read_results(path_));
+}
+
+TEST_F(ResultFileTest, OtherToolsReadItBehindItsSeal) {
+  ASSERT_TRUE(write_results(path_, sample()));
+  const hdf5::Turn turn;
+  const auto input = hdf5::Input::open(path_);
+  ASSERT_TRUE(input) << input.status().to_string();
+  std::vector<double> seconds;
+  EXPECT_TRUE(input->read_all("/methods/dense/seed-7", "seconds", Dtype::F64, 1, seconds));
+  EXPECT_EQ(seconds, (std::vector<double>{2, 10}));
+}
+
 TEST_F(ResultFileTest, AFileOfAnEarlierLayoutIsRefusedWithTheVersionThatHasWrittenIt) {
   hdf5::Output output(path_, 0);
   output.attributes("/", {{"schema", std::string("lacuna-run")}, {"schema_version", std::int64_t{1}}});
   output.attributes("/", {{"lacuna_version", std::string("0.0.9")}});
-  ASSERT_TRUE(output.finish([this](std::span<const std::byte> image) { return replace_file(path_, image); }));
+  ASSERT_TRUE(output.finish([this](std::span<const std::byte> image) { return replace_sealed(path_, image); }));
   EXPECT_TRUE(holds(read_results(path_).status().message(),
-                    "has the layout 1, written by lacuna 0.0.9; this lacuna reads layout 2"));
+                    "has the layout 1, written by lacuna 0.0.9; this lacuna reads layout 3"));
 }
 
 }  // namespace

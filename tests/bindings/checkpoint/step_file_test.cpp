@@ -1,6 +1,7 @@
 #include "bindings/checkpoint/step_file.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
 
@@ -20,7 +21,8 @@ class StepFileTest : public CheckpointTest {
             .columns = {{.name = "loss", .about = {{"unit", std::string("ratio")}}}, {.name = "seconds"}}};
   }
   StepFile make(std::size_t length = steps, std::size_t kept = 0) const {
-    Result<StepFile> file = StepFile::make(path_, sample(), length, kept);
+    const Result<StepTable> earlier = read_steps(path_);
+    Result<StepFile> file = StepFile::make(path_, sample(), length, earlier ? *earlier : StepTable(), kept);
     EXPECT_TRUE(file) << file.status().to_string();
     return *std::move(file);
   }
@@ -113,6 +115,43 @@ TEST_F(StepFileTest, StepsThatTheEarlierFileDoesNotKnowStayUnknown) {
   expect_known(steps, {1, 2, 5});
 }
 
+TEST_F(StepFileTest, EveryByteButItsElementsAndTheRestOfTheSealIsSealed) {
+  write(make(), 0, 3);
+  const std::string whole = folder_.read("steps.h5");
+  const std::size_t text = whole.find('\0'), block = 512;
+  const auto is_open = [&](std::size_t at) {
+    std::size_t begin = 0, length = 0;
+    for (std::size_t line = whole.find("except "); line < text; line = whole.find("except ", line + 1)) {
+      EXPECT_EQ(std::sscanf(&whole[line], "except %zu %zu", &begin, &length), 2);
+      if (at >= block + begin && at < block + begin + length) return true;
+    }
+    return at >= text && at < block;
+  };
+  std::size_t open = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    open += is_open(at) ? 1 : 0;
+    if (at >= block && at % 11 != 0) continue;
+    std::string damaged = whole;
+    damaged[at] ^= 4;
+    std::ofstream(path_, std::ios::binary) << damaged;
+    EXPECT_EQ(static_cast<bool>(read_steps(path_)), is_open(at)) << at;
+  }
+  EXPECT_EQ(open, 3 * steps * sizeof(double) + block - text);
+}
+
+TEST_F(StepFileTest, AStretchOfASealLiesInItsFile) {
+  make();
+  const std::string whole = folder_.read("steps.h5");
+  const std::size_t at = whole.find("except ");
+  for (const char* stretch : {"except 99999999 8\n", "except 8 99999999\n", "except 18446744073709551615 8\n",
+                              "except 8 18446744073709551615\n", "except 8\n", "except 16 8\nexcept 8 8\n"}) {
+    std::string damaged = whole;
+    damaged.replace(at, std::string_view(stretch).size(), stretch);
+    std::ofstream(path_, std::ios::binary) << damaged;
+    EXPECT_TRUE(holds(read_steps(path_).status().message(), "steps.h5 is damaged")) << stretch;
+  }
+}
+
 TEST_F(StepFileTest, WhatIsNoFileOfStepsIsReplaced) {
   std::ofstream(path_) << "nothing";
   EXPECT_EQ(read_steps(path_).status().code(), Code::Io);
@@ -138,13 +177,13 @@ TEST_F(StepFileTest, StepsBeyondTheLastOneAreRefused) {
 
 TEST_F(StepFileTest, NamesThatCanNotBeStoredAreRefused) {
   for (const char* name : {"", "a/b", ".", "step"}) {
-    EXPECT_FALSE(StepFile::make(path_, {.columns = {{.name = name}}}, steps, 0)) << name;
+    EXPECT_FALSE(StepFile::make(path_, {.columns = {{.name = name}}}, steps, {}, 0)) << name;
     EXPECT_FALSE(std::filesystem::exists(path_));
   }
 }
 
 TEST_F(StepFileTest, AFolderThatIsNotThereIsAnError) {
-  const Result<StepFile> file = StepFile::make(directory_ / "missing" / "steps.h5", sample(), steps, 0);
+  const Result<StepFile> file = StepFile::make(directory_ / "missing" / "steps.h5", sample(), steps, {}, 0);
   EXPECT_EQ(file.status().code(), Code::Io);
   EXPECT_TRUE(holds(file.status().message(), "missing"));
 }

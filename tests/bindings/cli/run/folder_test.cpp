@@ -138,6 +138,34 @@ TEST_F(RunFolder, AFinishedRunWhoseManifestIsALinkDoesNotBeginAgain) {
   }
 }
 
+TEST_F(RunFolder, DamagedResultsAreToldAndMadeAnewFromTheCheckpoints) {
+  const std::string path = config("3");
+  Executed first({LACUNA_COMMAND, "run", path}, {});
+  ASSERT_EQ(first.wait(), 0) << first.output();
+  const auto before = checkpoint::read_results(out() / "few.h5");
+  ASSERT_TRUE(before) << before.status().to_string();
+  for (const std::filesystem::path& file : {out() / "few.h5", sets() / "steps.h5"}) {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(600);
+    bytes.put('\x55');
+  }
+  for (const std::string command : {"show", "plot"}) {
+    Executed reader({LACUNA_COMMAND, command, out() / "few.h5"}, {});
+    EXPECT_EQ(reader.wait(), 1) << command;
+    expect_holds(reader.output(), "few.h5 is damaged: ");
+  }
+  Executed second({LACUNA_COMMAND, "run", path}, {});
+  EXPECT_EQ(second.wait(), 0) << second.output();
+  expect_holds(second.output(), "few.h5 is damaged: ");
+  expect_holds(second.output(), "; it is made anew from the checkpoints");
+  expect_holds(second.output(), "what its first 3 steps were stays unknown: ");
+  const auto after = checkpoint::read_results(out() / "few.h5");
+  ASSERT_TRUE(after) << after.status().to_string();
+  ASSERT_EQ(after->methods.size(), 1u);
+  EXPECT_EQ(after->methods[0].steps, before->methods[0].steps);
+  EXPECT_EQ(after->methods[0].columns.back().values, before->methods[0].columns.back().values);
+}
+
 TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
   const std::string path = config("10\nevaluate_every = 4", 0);
   Executed run({LACUNA_COMMAND, "run", path}, {});
