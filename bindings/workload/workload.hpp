@@ -72,8 +72,10 @@ class Workload {
   virtual bool has_gradients() const { return true; }
   /// Are there gradients that it can hand over as lists of entries? It may be called before load().
   virtual bool has_lists() const { return false; }
-  /// Returns the number of steps of one epoch on that many ranks. It is an error if there are too few data for one
-  /// step.
+  /// Does it go through data again and again, so that its steps make epochs? It may be called before load().
+  virtual bool has_epochs() const { return true; }
+  /// Returns after how many steps its state is evaluated on that many ranks: those of one epoch, if it has any. It is
+  /// an error if there are too few data for one step.
   virtual Result<std::uint64_t> steps_per_epoch(Rank ranks) const = 0;
   /// Does a step depend on Task::steps, as with a learning rate that falls to zero at the last one? Otherwise a task
   /// can be continued to more steps than it had at first. It may be called before load().

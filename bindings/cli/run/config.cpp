@@ -58,7 +58,11 @@ constexpr Key kind_key{"kind", "which work is done"};
 void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
   const std::string kind = section.one_of(kind_key, workload_kinds(), std::nullopt);
   config.workload = make_workload(kind, section, ranks);
-  if (config.workload) section.finish();
+  if (!config.workload) return;
+  section.finish();
+  if (config.epochs && !config.workload->has_epochs()) {
+    section.error("kind", fmt::format("a workload of the kind '{}' has no epochs: [run] needs 'steps'", kind));
+  }
 }
 
 void add_method(ConfigSection& section, const Hosts& hosts, RunConfig& config) {

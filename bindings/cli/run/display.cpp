@@ -32,13 +32,17 @@ void ProgressDisplay::advance(double figure) {
   show();
 }
 
+std::string ProgressDisplay::epoch_text() const {
+  if (work_.steps_per_epoch == 0) return "";
+  return fmt::format("epoch {:.2f}  ", static_cast<double>(step_) / static_cast<double>(work_.steps_per_epoch));
+}
+
 void ProgressDisplay::show() {
   const double seconds = std::chrono::duration<double>(last_shown_ - begin_).count();
   const double rate = static_cast<double>(step_ - first_step_) / seconds;
   const std::string numbers =
-      fmt::format("epoch {:.2f}  step {}/{}  loss {:.4f}  {:.0f} steps/s  {} left",
-                  static_cast<double>(step_) / static_cast<double>(work_.steps_per_epoch), step_, work_.steps, figure_,
-                  rate, clock_text(static_cast<double>(work_.steps - step_) / rate));
+      fmt::format("{}step {}/{}  {} {:.4g}  {:.0f} steps/s  {} left", epoch_text(), step_, work_.steps, work_.figure,
+                  figure_, rate, clock_text(static_cast<double>(work_.steps - step_) / rate));
   if (terminal_) {
     const std::size_t filled = bar_width * step_ / work_.steps;
     write_out("\r\033[K{} [{:#<{}}{:.<{}}] {}", work_.label, "", filled, "", bar_width - filled, numbers);

@@ -15,7 +15,8 @@ class ProgressDisplay {
   struct Work {
     std::string label;
     std::uint64_t steps = 0;
-    std::uint64_t steps_per_epoch = 1;
+    std::uint64_t steps_per_epoch = 0;  ///< 0: it has no epochs
+    std::string figure;                 ///< the name of what advance() gets
   };
 
   /// A quiet display shows nothing. All ranks but one have a quiet display.
@@ -31,6 +32,7 @@ class ProgressDisplay {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::string epoch_text() const;
   void show();
 
   bool quiet_;

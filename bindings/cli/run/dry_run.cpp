@@ -80,6 +80,20 @@ Result<Row> row_of(const RunConfig& config, const Work& work, std::uint64_t done
              text(static_cast<double>(steps))};
 }
 
+std::string steps_text(const RunConfig& config, std::uint64_t steps, std::uint64_t per_epoch) {
+  const std::string text = count_of(steps, "step");
+  if (!config.workload->has_epochs()) return text;
+  return fmt::format("{}, which are {:.2f} epochs of {}", text,
+                     static_cast<double>(steps) / static_cast<double>(per_epoch), per_epoch);
+}
+
+std::string evaluations_text(const RunConfig& config, std::uint64_t per_epoch) {
+  const std::string text =
+      config.workload->has_epochs() ? "after each epoch" : fmt::format("every {}", count_of(per_epoch, "step"));
+  if (config.evaluate_every == 0) return text;
+  return fmt::format("{} and every {}", text, count_of(config.evaluate_every, "step"));
+}
+
 }  // namespace
 
 Result<std::string> dry_run(RunConfig& config, const Hosts& hosts) {
@@ -98,15 +112,13 @@ Result<std::string> dry_run(RunConfig& config, const Hosts& hosts) {
     if (!row) return row.status();
     rows.push_back(*std::move(row));
   }
-  const double epochs = static_cast<double>(steps) / static_cast<double>(*per_epoch);
   return fmt::format(
-      "{}\noutput: {}\neach method and seed does {}, which are {:.2f} epochs of {}; evaluated {}, saved {}\n\n{}\n"
+      "{}\noutput: {}\neach method and seed does {}; evaluated {}, saved {}\n\n{}\n"
       "The payload is predicted for the first call of each gradient. Later calls may send more or less, if a method "
       "has a "
       "warm-up or a schedule, or looks at the data.\n",
-      config.values, config.output.string(), count_of(steps, "step"), epochs, *per_epoch,
-      config.evaluate_every > 0 ? fmt::format("after each epoch and every {}", count_of(config.evaluate_every, "step"))
-                                : "after each epoch",
+      config.values, config.output.string(), steps_text(config, steps, *per_epoch),
+      evaluations_text(config, *per_epoch),
       config.checkpoint_every > 0 ? fmt::format("every {} and at the end", count_of(config.checkpoint_every, "step"))
                                   : "at the end",
       aligned(rows));

@@ -120,9 +120,11 @@ checkpoint::MethodResults results_of(const RunConfig& config, const MethodChoice
                                     .columns = {}};
   for (const Evaluation& one : record.evaluations) results.steps.push_back(static_cast<std::int64_t>(one.steps));
   Columns columns(record, results.columns);
-  columns.add(
-      "epochs", [](const Evaluation& one) { return one.epochs; },
-      about("epochs", "the steps, counted in passes over the training data"));
+  if (config.workload->has_epochs()) {
+    columns.add(
+        "epochs", [](const Evaluation& one) { return one.epochs; },
+        about("epochs", "the steps, counted in passes over the training data"));
+  }
   add_costs(columns);
   columns.add(
       config.workload->figure_name(), [](const Evaluation& one) { return one.figures.mean(); },
@@ -144,7 +146,7 @@ std::pair<double, double> mean_and_deviation(const std::vector<double>& values) 
 }
 
 /// Returns a line for each method that has finished with any seed: means and deviations over the seeds.
-std::vector<checkpoint::SummaryRow> summary_of(const RunRecord& record) {
+std::vector<checkpoint::SummaryRow> summary_of(const RunRecord& record, bool has_epochs) {
   std::vector<checkpoint::SummaryRow> rows;
   for (const WorkRecord& first : record) {
     const auto same = [&](const WorkRecord& one) { return one.label == first.label && one.finished; };
@@ -160,7 +162,8 @@ std::vector<checkpoint::SummaryRow> summary_of(const RunRecord& record) {
       row.metrics.push_back({name, mean});
       row.metrics.push_back({name + "_deviation", deviation});
     };
-    add("epochs", [](const Evaluation& one) { return one.epochs; });
+    has_epochs ? add("epochs", [](const Evaluation& one) { return one.epochs; })
+               : add("steps", [](const Evaluation& one) { return static_cast<double>(one.steps); });
     add("seconds", [](const Evaluation& one) { return one.cost.together.seconds; });
     add("waited_seconds", [](const Evaluation& one) { return one.cost.together.waited; });
     add("payload_bytes", [](const Evaluation& one) { return one.cost.together.payload; });
@@ -198,7 +201,8 @@ Attributes provenance_of(const RunConfig& config, const Communicator& communicat
 
 checkpoint::RunResults results_of(const RunConfig& config, Attributes provenance, const std::vector<Work>& work,
                                   const RunRecord& record) {
-  checkpoint::RunResults results{.provenance = std::move(provenance), .methods = {}, .summary = summary_of(record)};
+  checkpoint::RunResults results{
+      .provenance = std::move(provenance), .methods = {}, .summary = summary_of(record, config.workload->has_epochs())};
   for (std::size_t i = 0; i < record.size(); ++i) {
     if (record[i].evaluations.empty()) continue;
     results.methods.push_back(results_of(config, config.methods[work[i].method], record[i]));

@@ -24,11 +24,17 @@ std::string heading(std::string name) {
   return name;
 }
 
-/// Returns 0 if the row has no such number.
-double value_of(const SummaryRow& row, std::string_view name) {
+/// Returns null if the row has no such number.
+const Metric* find(const SummaryRow& row, std::string_view name) {
   const auto found =
       std::find_if(row.metrics.begin(), row.metrics.end(), [&](const Metric& one) { return one.name == name; });
-  return found == row.metrics.end() ? 0 : found->value;
+  return found == row.metrics.end() ? nullptr : &*found;
+}
+
+/// Returns 0 if the row has no such number.
+double value_of(const SummaryRow& row, std::string_view name) {
+  const Metric* metric = find(row, name);
+  return metric ? metric->value : 0;
 }
 
 bool has_several_seeds(const SummaryRow& row) { return value_of(row, "seeds") > 1; }
@@ -84,13 +90,14 @@ std::string table_of(const RunResults& results) {
   const double dense_payload = dense ? value_of(*dense, "payload_bytes") : 0;
   const bool several = std::any_of(results.summary.begin(), results.summary.end(), has_several_seeds);
   const std::string metric = first_metric(results.summary.front());
-  std::vector<Row> rows = {{"method", "epochs", heading(metric), "time", "waiting", "share", "payload per rank",
+  const std::string done = find(results.summary.front(), "epochs") ? "epochs" : "steps";
+  std::vector<Row> rows = {{"method", done, heading(metric), "time", "waiting", "share", "payload per rank",
                             "time / dense", "bytes / dense"}};
   if (several) rows.front().insert(rows.front().begin() + 1, "seeds");
   for (const SummaryRow& row : results.summary) {
     const double seconds = value_of(row, "seconds"), payload = value_of(row, "payload_bytes");
     Row cells = {row.method,
-                 fmt::format("{:.2f}", value_of(row, "epochs")),
+                 fmt::format("{:.{}f}", value_of(row, done), done == "steps" ? 0 : 2),
                  shown_metric(results, row, metric),
                  shown(row, "seconds", 1, "s"),
                  shown(row, "waited_seconds", 1, "s"),

@@ -43,7 +43,11 @@ Status RunSession::set_up() {
 }
 
 Status RunSession::train() {
-  display_.begin({.label = name_of(current_), .steps = steps_, .steps_per_epoch = steps_per_epoch_}, current().steps);
+  display_.begin({.label = name_of(current_),
+                  .steps = steps_,
+                  .steps_per_epoch = config_.workload->has_epochs() ? steps_per_epoch_ : 0,
+                  .figure = config_.workload->figure_name()},
+                 current().steps);
   stretch_ = 1;
   while (current().steps < steps_ && stopped_by_ == 0) {
     if (Status trained = train_until(next_stop()); !trained) return trained;
@@ -157,8 +161,10 @@ Status RunSession::evaluate() {
   Result<CostOfRanks> cost = over_ranks(communicator_, measures(), current().cost);
   if (!cost) return cost.status();
   const double epochs = static_cast<double>(current().steps) / static_cast<double>(steps_per_epoch_);
-  display_.line(fmt::format("{}: epoch {:.2f}: {}, fingerprint {:016x}", name_of(current_), epochs, to_text(*metrics),
-                            metrics->fingerprint));
+  const std::string at =
+      config_.workload->has_epochs() ? fmt::format("epoch {:.2f}", epochs) : fmt::format("step {}", current().steps);
+  display_.line(
+      fmt::format("{}: {}: {}, fingerprint {:016x}", name_of(current_), at, to_text(*metrics), metrics->fingerprint));
   current().evaluations.push_back({.steps = current().steps,
                                    .epochs = epochs,
                                    .figures = current().figures,

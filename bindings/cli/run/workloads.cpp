@@ -121,8 +121,8 @@ std::unique_ptr<Workload> heat(ConfigSection& section, Rank ranks) {
                                      options.time_step);
   options.residual_every = number({"residual_every", "steps from one allreduce of the residual to the next"}, 1,
                                   most_steps, options.residual_every);
-  options.evaluate_every = number({"evaluate_every", "steps from one evaluation to the next; they count as an epoch"},
-                                  1, most_steps, options.evaluate_every);
+  options.evaluate_every =
+      number({"evaluate_every", "steps from one evaluation to the next"}, 1, most_steps, options.evaluate_every);
   options.process_rows = static_cast<Rank>(
       number({"process_rows", "rows of the grid of ranks; 0: its sides differ as little as possible"}, 0, 65536, 0));
   if (const Status fits = check(options, ranks); !fits) section.error("kind", fits.message());

@@ -51,6 +51,7 @@ class Heat final : public Workload {
 
   Status load() override { return {}; }
   bool has_gradients() const override { return false; }
+  bool has_epochs() const override { return false; }
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override {
     if (Status fits = check(options_, ranks); !fits) return fits;
     return options_.evaluate_every;

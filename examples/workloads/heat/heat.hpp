@@ -15,7 +15,7 @@ struct HeatOptions {
   std::size_t highest_wave = 3;           ///< half waves along a side, or whole ones if periodic: 1 .. highest_wave
   double time_step = 0.9;                 ///< as a part of the largest one that is stable
   std::uint64_t residual_every = 1;       ///< steps from one residual to the next
-  std::uint64_t evaluate_every = 100;     ///< steps that count as an epoch
+  std::uint64_t evaluate_every = 100;     ///< steps from one evaluation to the next
   Rank process_rows = 0;                  ///< rows of the grid of ranks; 0: its sides differ as little as possible
 };
 

@@ -166,6 +166,30 @@ TEST_F(RunFolder, DamagedResultsAreToldAndMadeAnewFromTheCheckpoints) {
   EXPECT_EQ(after->methods[0].columns.back().values, before->methods[0].columns.back().values);
 }
 
+TEST_F(RunFolder, AWorkloadWithoutEpochsCountsSteps) {
+  const auto config_of = [this](const std::string& length) {
+    const std::filesystem::path path = folder_ / "heat.toml";
+    std::ofstream(path) << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\n"
+                        << length
+                        << "\n[workload]\nkind = \"heat\"\nrows = 8\ncolumns = 8\nevaluate_every = 2\n[[method]]\n";
+    return path.string();
+  };
+  Executed refused({LACUNA_COMMAND, "run", config_of("epochs = 2")}, {});
+  EXPECT_EQ(refused.wait(), 1);
+  expect_holds(refused.output(), "a workload of the kind 'heat' has no epochs: [run] needs 'steps'");
+  const std::string path = config_of("steps = 4");
+  Executed planned({LACUNA_COMMAND, "run", "--dry-run", path}, {}), run({LACUNA_COMMAND, "run", path}, {});
+  EXPECT_EQ(planned.wait(), 0) << planned.output();
+  expect_holds(planned.output(), "does 4 steps; evaluated every 2 steps, saved at the end");
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  expect_holds(run.output(), ": step 2: ");
+  expect_holds(run.output(), "\nmethod  steps ");
+  EXPECT_EQ(run.output().find("epoch"), std::string::npos) << run.output();
+  const auto file = checkpoint::read_results(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  EXPECT_EQ(file->methods.at(0).steps, (std::vector<std::int64_t>{2, 4}));
+}
+
 TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
   const std::string path = config("10\nevaluate_every = 4", 0);
   Executed run({LACUNA_COMMAND, "run", path}, {});
