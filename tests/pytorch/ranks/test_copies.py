@@ -48,6 +48,13 @@ def test_what_wraps_a_model_changes_no_rule():
         assert {gradient.name: gradient.rule.text for gradient in hook.gradients} == expected
 
 
+def test_a_ddp_that_could_not_be_made_disturbs_no_hook():
+    unmade = DistributedDataParallel.__new__(DistributedDataParallel)
+    ddp, _ = hooked(layers())
+    assert all(gradient is not None for gradient in gradients(ddp, samples(0)))
+    del unmade
+
+
 def test_a_ddp_of_some_ranks_needs_a_hook_of_these_ranks(rank, several):
     model = layers()
     alone = dist.new_subgroups(1)[0]

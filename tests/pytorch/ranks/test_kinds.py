@@ -22,14 +22,15 @@ class Kinds(torch.nn.Module):
         self.frozen = Parameter(table.clone(), requires_grad=False)
         self.plain = Parameter(table.clone())
         self.tied = self.plain
-        self.c64 = Parameter(torch.complex(table, table))
-        self.c128 = Parameter(torch.complex(table, table).to(torch.complex128))
-        self.f64 = Parameter(table.double())
-        self.f16 = Parameter(table.half())
-        self.bf16 = Parameter(table.bfloat16())
+        for name, dtype in {"f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "c64": torch.complex64,
+                            "c128": torch.complex128}.items():
+            if gloo_serves(dtype):
+                numbers = torch.complex(table, table) if dtype.is_complex else table
+                self.register_parameter(name, Parameter(numbers.to(dtype)))
+                if dtype.is_complex:
+                    self.register_parameter(f"{name}_transposed", Parameter(numbers.to(dtype).t()))
         self.channels_last = Parameter(table.reshape(5, 4, 6, 10).contiguous(memory_format=torch.channels_last))
         self.transposed = Parameter(table.clone().t())
-        self.complex_transposed = Parameter(torch.complex(table, table).t())
         self.with_gaps = Parameter(table.clone()[::2])
         self.number = Parameter(torch.tensor(2.0))
         self.empty = Parameter(torch.zeros(0, 3))
@@ -47,6 +48,15 @@ class Kinds(torch.nn.Module):
     def factor(parameter, generator):
         real = whole(*parameter.shape, generator=generator)
         return (torch.complex(real, real.flip(0)) if parameter.is_complex() else real).to(parameter.dtype)
+
+
+def gloo_serves(dtype):
+    """Whether DDP can have such parameters over the Gloo of this PyTorch."""
+    try:
+        dist.broadcast(torch.ones(1, dtype=dtype), 0)
+        return True
+    except RuntimeError:
+        return False
 
 
 def with_hook(model, rules, **options):
@@ -68,7 +78,9 @@ def served_by(rules):
             name, = [name for name, _ in model.named_parameters() if str(refused).startswith(f"{name} of torch.")]
             assert f"the rule for '*', {rules}: " in str(refused)
             delattr(model, name)
-    assert {"c64", "c128", "channels_last", "empty", "number"} <= {name for name, _ in model.named_parameters()}
+    served = {name for name, _ in model.named_parameters()}
+    assert {"channels_last", "transposed", "with_gaps", "empty", "number"} <= served
+    assert not gloo_serves(torch.complex64) or {"c64", "c128_transposed"} <= served
     return model
 
 

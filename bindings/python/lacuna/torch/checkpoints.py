@@ -58,8 +58,8 @@ def residual_of(gradient: Gradient) -> torch.Tensor:
 def load(hook: Hook, given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """Restores what own_state() or merged_state() has made, or a list of what the own_state() of all ranks has made."""
     if not isinstance(given, (Mapping, list, tuple)):
-        raise TypeError(f"a state is of type {type(given).__name__}; allowed: what state_dict() has returned, or a list "
-                        "of what it has returned on all ranks")
+        raise TypeError(f"a state is of type {type(given).__name__}; allowed: what state_dict() has returned, or a "
+                        "list of what it has returned on all ranks")
     if not isinstance(given, Mapping):
         _load_merged(hook, _merge(hook, given))
     elif "residuals" in given:

@@ -165,8 +165,8 @@ class Hook:
         if groups and self._given is None and self._group is None:
             self._group = groups[-1]
         if groups and not any(map(self._has_ranks_of, groups)):
-            raise lacuna.InvalidArgument(f"DDP has the ranks {dist.get_process_group_ranks(groups[-1])}, and its hook has "
-                                         "others; make the hook with the DDP, Hook(ddp), or with DDP's group, "
+            raise lacuna.InvalidArgument(f"DDP has the ranks {dist.get_process_group_ranks(groups[-1])}, and its hook "
+                                         "has others; make the hook with the DDP, Hook(ddp), or with DDP's group, "
                                          "Hook(model, group=...)")
         self._is_checked = True
 

@@ -46,7 +46,7 @@ class Joined:
         zeros = torch.zeros(64, dtype=gradient.dtype.to_real(), device=device)
         try:
             self.communicator.allreduce(zeros, op="avg", method=rule.method, algorithm=rule.algorithm, state=state)
-        except (lacuna.Error, BufferError) as error:
+        except (lacuna.Error, BufferError, RuntimeError) as error:  # the latter two are those of DLPack
             kind = type(error) if isinstance(error, lacuna.Error) else lacuna.Unsupported
             raise kind(f"{gradient.name} of {gradient.dtype}: the rule for '{rule.pattern}', {rule.text}: "
                        f"{error}") from None
@@ -54,6 +54,9 @@ class Joined:
 
 
 def groups_of(hook: object) -> list[dist.ProcessGroup]:
-    """The process groups of the DDPs with which a hook is registered. DDP tells its hook none of them."""
+    """The process groups of the DDPs with which a hook is registered. DDP does not tell its hook.
+
+    A DDP that could not be made has no list of hooks.
+    """
     return [one.process_group for one in gc.get_objects() if issubclass(type(one), DistributedDataParallel)
-            and any(state is hook for _, state in one._comm_hooks)]
+            and any(state is hook for _, state in getattr(one, "_comm_hooks", ()))]

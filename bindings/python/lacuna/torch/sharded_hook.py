@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import FSDPModule
+from torch.distributed import fsdp
 
 import lacuna
 
@@ -49,7 +49,7 @@ class ShardedHook:
         self._reduces: dict[str, ReduceScatter] = {}
         self._rules: dict[str, Rule] = {}
         sharded = [(plain_name(name), module) for name, module in model.named_modules()
-                   if isinstance(module, FSDPModule)]
+                   if isinstance(module, _sharded_class())]
         if not sharded:
             raise lacuna.InvalidArgument("no module of the model was sharded; call fully_shard() first")
         for key, (name, module) in enumerate(sharded):
@@ -94,6 +94,15 @@ class ShardedHook:
         rows = [["module", "rule", "travels by"]]
         rows += [[name or "(the model)", rule.pattern, rule.text] for name, rule in self._rules.items()]
         return table(rows)
+
+
+def _sharded_class() -> type:
+    """The class of modules that fully_shard() has sharded."""
+    found = getattr(fsdp, "FSDPModule", None)
+    if not hasattr(found, "set_custom_reduce_scatter"):
+        raise lacuna.Unsupported(f"this is PyTorch {torch.__version__}; ShardedHook needs one whose FSDP2 has "
+                                 "set_custom_reduce_scatter()")
+    return found
 
 
 def _key() -> str:

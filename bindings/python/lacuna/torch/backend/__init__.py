@@ -87,7 +87,7 @@ def _compile(work: Path, module: Path, verbose: bool) -> None:
     cpp_extension.load(
         NAME,
         [str(unit)],
-        extra_cflags=["-O2", "-g0"],
+        extra_cflags=["-std=c++20", "-O2", "-g0"],
         extra_ldflags=[str(library), f"-Wl,-rpath,{library.parent}"],
         extra_include_paths=[lacuna.get_include()],
         build_directory=str(work),
