@@ -161,9 +161,15 @@ TEST_F(RunFolder, DamagedResultsAreToldAndMadeAnewFromTheCheckpoints) {
   expect_holds(second.output(), "what its first 3 steps were stays unknown: ");
   const auto after = checkpoint::read_results(out() / "few.h5");
   ASSERT_TRUE(after) << after.status().to_string();
-  ASSERT_EQ(after->methods.size(), 1u);
-  EXPECT_EQ(after->methods[0].steps, before->methods[0].steps);
-  EXPECT_EQ(after->methods[0].columns.back().values, before->methods[0].columns.back().values);
+  const auto accuracies_of = [](const checkpoint::RunResults& results) {
+    for (const checkpoint::ResultColumn& column : results.methods.at(0).columns) {
+      if (column.name == "test_accuracy") return column.values;
+    }
+    return std::vector<double>();
+  };
+  EXPECT_EQ(after->methods.at(0).steps, before->methods.at(0).steps);
+  EXPECT_EQ(accuracies_of(*after).size(), 1u);
+  EXPECT_EQ(accuracies_of(*after), accuracies_of(*before));
 }
 
 TEST_F(RunFolder, AWorkloadWithoutEpochsCountsSteps) {
