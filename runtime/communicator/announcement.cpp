@@ -4,13 +4,13 @@
 #include <set>
 
 #include "runtime/engine/encoding.hpp"
+#include "runtime/values/clock.hpp"
 
 namespace lacuna::runtime {
 namespace {
 
 constexpr std::size_t longest_name = 256;
 constexpr std::size_t longest_method = std::size_t{1} << 24;
-constexpr std::uint64_t longest_deadline = std::uint64_t{1} << 53;  // milliseconds
 constexpr std::uint64_t most_elements_of_a_call = std::uint64_t{1} << 48;
 
 template <class Enum>
@@ -33,7 +33,8 @@ void put_call(Encoder& body, const Announcement& announcement) {
   put(body, call.dtype);
   put(body, call.reduction);
   put(body, call.options.priority);
-  body.put(std::uint64_t{call.count}).put(call.root).put(static_cast<std::uint64_t>(call.options.deadline.count()));
+  body.put(std::uint64_t{call.count}).put(call.root);
+  body.put(std::int64_t{std::min(call.options.deadline, never).count()});
   body.put(announcement.algorithm).put(announcement.method);
   put(body, announcement.lists_output);
 }
@@ -48,13 +49,13 @@ bool take_call(Decoder& body, Rank processes, Announcement& announcement) {
   sound = take(body, priorities, call.options.priority) && sound;
   const auto count = body.get<std::uint64_t>();
   call.root = body.get<Rank>();
-  const auto deadline = body.get<std::uint64_t>();
+  const std::chrono::milliseconds deadline(body.get<std::int64_t>());
   announcement.algorithm = body.text(longest_name);
   announcement.method = body.text(longest_method);
   sound = take(body, 2, announcement.lists_output) && sound;
   call.count = count;
-  call.options.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(deadline));
-  return sound && count < most_elements_of_a_call && deadline < longest_deadline && call.root >= 0 &&
+  call.options.deadline = deadline;
+  return sound && count < most_elements_of_a_call && deadline.count() >= 0 && deadline <= never && call.root >= 0 &&
          call.root < processes;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/values/clock.hpp"
+
 namespace lacuna::runtime {
 namespace {
 
@@ -24,6 +26,14 @@ Announcement announced_call() {
   announcement.call.options.priority = Priority::Low;
   announcement.call.options.deadline = std::chrono::milliseconds(86'400'001);
   return announcement;
+}
+
+TEST(Announcement, ADeadlineThatNeverPassesArrivesAsSuch) {
+  Announcement sent = announced_call();
+  sent.call.options.deadline = std::chrono::milliseconds::max();
+  const auto come = decode_announcement(encode(sent), processes);
+  ASSERT_TRUE(come);
+  EXPECT_EQ(come->call.options.deadline, never);
 }
 
 TEST(Announcement, ACallArrivesAsItWasSent) {
