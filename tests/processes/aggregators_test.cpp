@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -166,19 +167,29 @@ TEST(AggregatorProcesses, AJobMayGoThroughTheSameAggregatorsAgainAndAgain) {
   for (std::size_t i : {3, 4}) EXPECT_EQ(all[i].wait(to_leave), 0) << all[i].output();
 }
 
-TEST(AggregatorProcesses, TheyServeOneJobAfterAnotherAlsoAfterAFailure) {
+/// How many descriptors a process has open.
+std::ptrdiff_t descriptors_of(pid_t process) {
+  const std::filesystem::directory_iterator open(fmt::format("/proc/{}/fd", process));
+  return std::distance(begin(open), end(open));
+}
+
+TEST(AggregatorProcesses, TheyServeOneJobAfterAnotherAlsoAfterAFailureOfWhichNothingStays) {
   const Gate gate;
+  std::vector<std::ptrdiff_t> before;
   const Words calls = {"call=allreduce,f32,sum,700," + small_blocks, gate.action(),
                        "call=allreduce,i32,max,3000," + small_blocks};
   gate.open();
   Job all = job(2, 2, calls, {}, {"--jobs", "4"});
   for (int run = 0; run < 4; ++run) {
-    if (run == 2) gate.close();
+    if (run >= 2) gate.close();
     if (run > 0) {
       for (std::size_t rank : {0, 1}) all.restart(rank);
     }
+    for (std::size_t rank : {0, 1}) ASSERT_TRUE(all[rank].says("at the gate", to_start)) << all[rank].output();
+    std::vector<std::ptrdiff_t> open;
+    for (std::size_t i : {2, 3}) open.push_back(descriptors_of(all[i].pid()));
     if (run == 2) {
-      for (std::size_t rank : {0, 1}) ASSERT_TRUE(all[rank].says("at the gate", to_start)) << all[rank].output();
+      before = open;
       all[1].signal(SIGKILL);
       gate.open();
       EXPECT_TRUE(all[0].says("call: peer failed: rank 1 (host here) died", to_be_told)) << all[0].output();
@@ -186,6 +197,10 @@ TEST(AggregatorProcesses, TheyServeOneJobAfterAnotherAlsoAfterAFailure) {
       for (std::size_t i : {2, 3}) EXPECT_TRUE(all[i].says("rank 1 (host here) died")) << all[i].output();
       continue;
     }
+    if (run == 3) {
+      EXPECT_EQ(open, before);
+    }
+    gate.open();
     for (std::size_t rank : {0, 1}) EXPECT_EQ(all[rank].wait(to_start), 0) << run << ": " << all[rank].output();
   }
   for (std::size_t i : {2, 3}) EXPECT_EQ(all[i].wait(to_leave), 0) << all[i].output();
