@@ -178,6 +178,9 @@ lacuna_status carry_out(lacuna_communicator* communicator, Collective collective
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");
     if (Status valid = check_dtype(line.dtype); !valid) return valid;
+    if (line.reduction == LACUNA_OWN) {
+      return {Code::InvalidArgument, "reduction is LACUNA_OWN, which needs a function: lacuna_execute() takes one"};
+    }
     if (Status valid = check_range("reduction", line.reduction, LACUNA_PROD); !valid) return valid;
     lacuna::Call call{.collective = collective,
                       .input = line.input,

@@ -140,7 +140,7 @@ typedef struct lacuna_f16 {
 /** How the elements of several ranks are combined. */
 typedef enum lacuna_reduction {
   LACUNA_SUM = 0,  /**< their sum */
-  LACUNA_AVG = 1,  /**< their mean; floating-point types only */
+  LACUNA_AVG = 1,  /**< their mean; floating-point types only. It is in range where their sum is not */
   LACUNA_MIN = 2,  /**< the least */
   LACUNA_MAX = 3,  /**< the largest */
   LACUNA_PROD = 4, /**< their product */
@@ -772,8 +772,8 @@ LACUNA_EXPORT lacuna_status lacuna_sendrecv(lacuna_communicator* communicator, c
  */
 /**
  * A rank with which this rank exchanges data. Two ranks may be neighbours several times, and a rank may be its own
- * neighbour. What a rank sends in direction d arrives where its neighbour receives from direction d. Directions are
- * 0 .. 32767. lacuna_grid_neighbours() fills this.
+ * neighbour. What a rank sends in direction d arrives where its neighbour receives from direction d. So each message
+ * to a rank, and each from a rank, has another direction, 0 .. 32767. lacuna_grid_neighbours() fills this.
  */
 typedef struct lacuna_neighbour {
   int32_t rank;              /**< LACUNA_NOBODY: nothing is exchanged at this place */
@@ -784,14 +784,15 @@ typedef struct lacuna_neighbour {
 typedef struct lacuna_halo {
   const void* send;     /**< goes to the neighbour */
   size_t send_count;    /**< elements */
-  void* receive;        /**< is filled by the neighbour; must not overlap another buffer that is written */
+  void* receive;        /**< is filled by the neighbour; must overlap no other buffer of the exchange */
   size_t receive_count; /**< elements; exactly as many as the neighbour sends */
   int32_t dtype;        /**< a lacuna_dtype */
 } lacuna_halo;
 /**
  * Exchanges halos[i] with neighbours[i]. The halos lie in host memory. If a message is longer or shorter than its
  * receiver expects, or has another dtype, the exchange fails with LACUNA_MISMATCH, and so does the communicator on all
- * ranks. Empty halos are exchanged too. Exchanges with one tag meet in the order in which they were started.
+ * ranks: here at once, elsewhere as soon as they hear of it. Empty halos are exchanged too. Exchanges with one tag meet
+ * in the order in which they were started.
  * @param communicator whose ranks these are
  * @param neighbours   with whom; only read during this call
  * @param halos        what; only read during this call
@@ -858,8 +859,8 @@ LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finish
  * Waits for the end of a call. It may be called again after the end.
  * @param request the call
  * @param timeout seconds at most, rounded up to microseconds; negative: until the call's deadline
- * @return the call's outcome. LACUNA_TIMED_OUT means that the call still runs after the timeout, or that its deadline
- * has ended it. lacuna_test() tells which: if it finds the call finished, LACUNA_TIMED_OUT is the outcome
+ * @return the call's outcome. LACUNA_TIMED_OUT means that the call still ran after the timeout, or that its deadline
+ * has ended it. lacuna_test() tells whether it still runs. If not, lacuna_wait() returns the outcome, which may be good
  */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
 /**

@@ -81,7 +81,7 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
 
   const JobState& job = *group_->job;
   const bool may_share =
-      ranks.size() > 1 && job.config.board && job.aggregators == 0 && job.hosts.of(members).count() == 1;
+      !ranks.empty() && job.config.board && job.aggregators == 0 && job.hosts.of(members).count() == 1;
   const auto board = share_board(*this, ranks, may_share);
   if (!board) return board.status();
   std::optional<Communicator> made;

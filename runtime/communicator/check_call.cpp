@@ -16,14 +16,6 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Do the two pieces of memory overlap? The function compares distances, because an end may lie beyond the last
-/// address.
-bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
-  if (a_bytes == 0 || b_bytes == 0) return false;
-  return first < second ? second - first < a_bytes : first - second < b_bytes;
-}
-
 /// Do the blocks of two tables lie at the same places?
 bool same_places(const Blocks& a, const Blocks& b) {
   std::size_t next_a = 0, next_b = 0;
@@ -160,7 +152,7 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   }
   if (!fits_in_memory(call.input, in)) return no_such_place(traits.name, "input", call.input, in);
   if (!fits_in_memory(call.output, out)) return no_such_place(traits.name, "output", call.output, out);
-  if (has.input && has.output && overlapping(call.input, in, call.output, out) && !is_in_place(call, rank)) {
+  if (has.input && has.output && share_bytes(call.input, in, call.output, out) && !is_in_place(call, rank)) {
     return {Code::InvalidArgument, fmt::format("{}: input ({}) and output ({}) overlap; they must be "
                                                "disjoint, or in place",
                                                traits.name, count_of(in, "byte"), count_of(out, "byte"))};

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "runtime/communicator/check_exchange.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/message_tags.hpp"
 #include "runtime/values/count_of.hpp"
@@ -47,6 +48,14 @@ Result<Run*> Communicator::post(const Send& out, const Receive& in) {
   const Message first = side_of(in), second = side_of(out);
   if (Status valid = check(first, in.tag); !valid) return valid;
   if (Status valid = check(second, out.tag); !valid) return valid;
+  const std::size_t taken = in.count * size_of(in.dtype), given = out.count * size_of(out.dtype);
+  if (share_bytes(in.data, taken, out.data, given)) {
+    return Status(
+        Code::InvalidArgument,
+        fmt::format("sendrecv: what is sent ({}) and the room for what is received ({}) overlap; they must be "
+                    "disjoint",
+                    count_of(given, "byte"), count_of(taken, "byte")));
+  }
   return post_batch(2, [&](const auto& visit) {
     visit(first);
     visit(second);
@@ -170,25 +179,13 @@ Status Communicator::check(const Message& message, int tag) const {
 }
 
 Status Communicator::check(const Exchange& exchange) const {
-  const auto refused = [](std::string text) { return Status(Code::InvalidArgument, "exchange: " + std::move(text)); };
-  if (exchange.halos.size() != exchange.neighbours.size()) {
-    return refused(fmt::format("there are {} for {}: each neighbour needs one", count_of(exchange.halos.size(), "halo"),
-                               count_of(exchange.neighbours.size(), "neighbour")));
+  Status valid = check_exchange(exchange);
+  if (valid) {
+    each_message(exchange, [&](const Message& message) {
+      if (valid) valid = check(message, exchange.tag);
+    });
   }
-  if (exchange.tag < 0 || exchange.tag > largest_exchange_tag) {
-    return refused(fmt::format("tag is {}, must be 0 .. {}", exchange.tag, largest_exchange_tag));
-  }
-  for (std::size_t i = 0; i < exchange.neighbours.size(); ++i) {
-    for (int direction : {exchange.neighbours[i].send_direction, exchange.neighbours[i].receive_direction}) {
-      if (direction >= 0 && direction <= largest_direction) continue;
-      return refused(
-          fmt::format("a direction of neighbour {} is {}, must be 0 .. {}", i, direction, largest_direction));
-    }
-  }
-  Status valid;
-  each_message(exchange, [&](const Message& message) {
-    if (valid) valid = check(message, exchange.tag);
-  });
+  if (valid) valid = check_halos_apart(exchange);
   return valid ? valid : Status(valid.code(), fmt::format("exchange: {}", valid.message()));
 }
 

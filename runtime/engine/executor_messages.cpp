@@ -76,13 +76,14 @@ void Executor::receive_first(Place& place, const Arrival& message) {
   while (const auto met = matching.next_met(message.from, header.run)) receive_landed(*met);
 }
 
-/// Ends a receive whose message does not fit. If it belongs to an exchange, all ranks learn of it.
+/// Ends a receive whose message does not fit. If it belongs to an exchange, all ranks learn of it, and here nothing of
+/// the communicator goes on.
 void Executor::refuse_message(MessageRun& receive, Rank source, const Status& why) {
-  if (is_of_exchange(receive.tag)) {
-    message_trouble(Trouble::Kind::Mismatch, *receive.communicator, {.source = source, .tag = receive.tag},
-                    std::string(why.message()));
-  }
-  finish_run(receive, why);
+  if (!is_of_exchange(receive.tag)) return finish_run(receive, why);
+  Client& communicator = *receive.communicator;
+  message_trouble(Trouble::Kind::Mismatch, communicator, {.source = source, .tag = receive.tag},
+                  std::string(why.message()));
+  failures_.emplace_back(&communicator, why);
 }
 
 void Executor::check_messages(Client& communicator, Clock::time_point now, bool stalled) {

@@ -92,7 +92,8 @@ Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reac
     Posted posted = posted_at(*reach, trouble.run);
     return {.state = posted.digest == 0 ? State::Left : State::Posted, .posted = std::move(posted)};
   }
-  const bool may_come = !trouble.name.empty() && gone_for < longest_leave;
+  const bool is_cut_off = trouble.kind == Trouble::Kind::Broken;
+  const bool may_come = !trouble.name.empty() && !is_cut_off && gone_for < longest_leave;
   return {.state = may_come ? State::Left : State::LeftBefore, .posted = {}};
 }
 
@@ -138,7 +139,9 @@ Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, st
     if (trouble.kind == Trouble::Kind::Broken) return {Code::Transport, "failed"};
     return {Code::TimedOut, "ran out of time"};
   }();
-  return {code, fmt::format("{} {}: {}; {}", name_of(trouble), what, trouble.text, reason)};
+  const bool is_late = code == Code::TimedOut;
+  return {code, fmt::format("{} {}: {}{}{}", name_of(trouble), what, trouble.text, is_late ? "; " : "",
+                            is_late ? reason : "")};
 }
 
 bool Throttle::admit(const CallId& call, Clock::time_point now) {

@@ -38,7 +38,7 @@ struct Account {
 /// The account of a rank that has answered what it posted.
 Account account_of(std::optional<Posted> posted);
 /// The account of a rank that said goodbye `gone_for` before the trouble was raised. `reached` is from its goodbye.
-/// What it sent may be on its way for `longest_leave`, if the peer is slow to take it. Only after that a message that
+/// What it sent may be on its way for `longest_leave`, unless the connection is broken. Only after that a message that
 /// is missing can't come any more.
 Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reached, Clock::duration gone_for);
 

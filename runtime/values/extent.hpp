@@ -16,4 +16,11 @@ inline bool fits_in_memory(const void* data, std::size_t bytes) {
   return bytes <= PTRDIFF_MAX && bytes <= UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data);
 }
 
+/// Do the two pieces of memory share a byte? This compares distances, because an end may lie beyond the last address.
+inline bool share_bytes(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
+  if (a_bytes == 0 || b_bytes == 0) return false;
+  return first < second ? second - first < a_bytes : first - second < b_bytes;
+}
+
 }  // namespace lacuna

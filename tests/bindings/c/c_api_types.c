@@ -103,7 +103,8 @@ static void reductions_of_the_program(lacuna_communicator* communicator) {
   for (int32_t i = 0; i < elements; ++i) wrong += all[i].largest != i || all[i].least != i - 1000 * (ranks - 1);
   expect(wrong == 0, "united ranges");
   expect_error(lacuna_allreduce(communicator, mine, all, 1, LACUNA_BYTES_8, LACUNA_OWN), LACUNA_INVALID_ARGUMENT,
-               "reduction is 5, must be 0 .. 4", "a function without room for a reduction of the program");
+               "reduction is LACUNA_OWN, which needs a function: lacuna_execute() takes one",
+               "a function without room for a reduction of the program");
 }
 
 void elements_of_all_types(lacuna_communicator* communicator) {

@@ -215,11 +215,13 @@ TEST(CCollectives, InOneLineRefuseNumbersThatAreNone) {
   ASSERT_EQ(lacuna_join(nullptr, &rank), LACUNA_OK) << lacuna_last_error();
   float data = 1;
   const auto no_dtype = std::bit_cast<lacuna_dtype>(25);
-  const auto no_reduction = std::bit_cast<lacuna_reduction>(5);
+  const auto no_reduction = std::bit_cast<lacuna_reduction>(6);
   EXPECT_EQ(lacuna_allreduce(rank, &data, &data, 1, no_dtype, LACUNA_SUM), LACUNA_INVALID_ARGUMENT);
   EXPECT_STREQ(lacuna_last_error(), "dtype is 25, must be 0 .. 24");
   EXPECT_EQ(lacuna_allreduce(rank, &data, &data, 1, LACUNA_F32, no_reduction), LACUNA_INVALID_ARGUMENT);
-  EXPECT_STREQ(lacuna_last_error(), "reduction is 5, must be 0 .. 4");
+  EXPECT_STREQ(lacuna_last_error(), "reduction is 6, must be 0 .. 4");
+  EXPECT_EQ(lacuna_allreduce(rank, &data, &data, 1, LACUNA_F32, LACUNA_OWN), LACUNA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lacuna_last_error(), "reduction is LACUNA_OWN, which needs a function: lacuna_execute() takes one");
   EXPECT_EQ(lacuna_allgatherv(rank, &data, &data, nullptr, nullptr, LACUNA_F32), LACUNA_INVALID_ARGUMENT);
   EXPECT_STREQ(lacuna_last_error(), "counts is null");
   lacuna_communicator_free(rank);

@@ -178,6 +178,7 @@ TEST_P(Exchanges, CountsThatDoNotFitAreAMismatchOnBothSides) {
         expect_error(told, Code::Mismatch,
                      "the message from rank 1 with tag 0 of a neighbour exchange, direction 0 has " +
                          std::to_string(sent) + " elements of i64; the receive takes exactly 4 of i64");
+        EXPECT_EQ(rank.status().code(), Code::Mismatch) << "the communicator fails with the exchange";
       }
       for (const auto until = Clock::now() + 20s; rank.status() && Clock::now() < until;) rank.progress();
       expect_error(rank.status(), Code::Mismatch, "the receive takes exactly 4 of i64");
@@ -232,7 +233,46 @@ TEST_P(Exchanges, WhatCanNotWorkIsRefused) {
   refused({.neighbours = far, .halos = halos}, "exchange: receive from rank 2, must be 0 .. 1");
   refused({.neighbours = turned, .halos = halos}, "exchange: a direction of neighbour 0 is 40000, must be 0 .. 32767");
   refused({.neighbours = one, .halos = halos, .tag = 65536}, "exchange: tag is 65536, must be 0 .. 65535");
+  const Neighbour both[] = {{.rank = 1, .send_direction = 3, .receive_direction = 1},
+                            {.rank = Neighbour::nobody, .send_direction = 3, .receive_direction = 2},
+                            {.rank = 1, .send_direction = 3, .receive_direction = 2}};
+  const Halo apart[] = {{}, {}, {}};
+  refused({.neighbours = both, .halos = apart},
+          "exchange: neighbours 0 and 2 both send to rank 1 in direction 3; each needs a direction of its own");
+  const Neighbour back[] = {{.rank = 1, .send_direction = 1, .receive_direction = 3},
+                            {.rank = 1, .send_direction = 2, .receive_direction = 3}};
+  refused({.neighbours = back, .halos = std::span(apart).first(2)},
+          "exchange: neighbours 0 and 1 both receive from rank 1 in direction 3");
   EXPECT_TRUE(ranks[0].status());
+}
+
+/// A halo of the elements [first, first + count) of one array and of another one.
+struct Place {
+  std::size_t sent, send_count, received, receive_count;
+};
+
+TEST_P(Exchanges, HalosThatShareMemoryThatIsWrittenAreRefused) {
+  auto ranks = local(1, GetParam());
+  Ints all(100);
+  const auto outcome = [&](std::initializer_list<Place> places) {
+    std::vector<Neighbour> neighbours;
+    std::vector<Halo> halos;
+    for (const Place& place : places) {
+      const auto direction = static_cast<int>(halos.size());
+      neighbours.push_back({.rank = 0, .send_direction = direction, .receive_direction = direction});
+      halos.push_back({&all[place.sent], place.send_count, &all[place.received], place.receive_count, Dtype::I64});
+    }
+    return ranks[0].call(Exchange{.neighbours = neighbours, .halos = halos});
+  };
+  EXPECT_TRUE(outcome({{0, 4, 4, 4}, {0, 4, 8, 4}, {2, 4, 12, 4}})) << "what is only read may overlap";
+  EXPECT_TRUE(outcome({{0, 4, 4, 4}, {5, 0, 4, 0}})) << "nothing shares no memory";
+  const std::string rule = "; what is received must lie apart from all else";
+  expect_error(outcome({{0, 4, 3, 4}}), Code::InvalidArgument,
+               "exchange: the memory of what goes to neighbour 0 overlaps that of what comes from neighbour 0" + rule);
+  expect_error(outcome({{0, 4, 20, 30}, {0, 2, 50, 2}, {8, 9, 60, 9}, {0, 3, 47, 3}}), Code::InvalidArgument,
+               "the memory of what comes from neighbour 0 overlaps that of what comes from neighbour 3" + rule);
+  expect_error(outcome({{0, 50, 60, 50 - 20}, {70, 1, 95, 1}}), Code::InvalidArgument,
+               "the memory of what comes from neighbour 0 overlaps that of what goes to neighbour 1" + rule);
 }
 
 }  // namespace

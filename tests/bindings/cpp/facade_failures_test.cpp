@@ -76,6 +76,14 @@ TEST(FacadeMessages, OneFromARankThatHasLeftArrivesAndOneThatItNeverSentIsAnErro
   expect_error(missing, Code::PeerFailed, "rank 1 left the job before a message with tag 7 between ranks 0 and 1");
 }
 
+TEST_P(FacadeFailures, ASendToARankThatLeftNamesIt) {
+  auto ranks = local(2, GetParam());
+  ranks.pop_back();
+  const std::vector<float> data(1 << 20, 3);
+  expect_error(ranks[0].send<float>(data, 1, 7), Code::PeerFailed,
+               "rank 1 left the job before a message with tag 7 between ranks 0 and 1");
+}
+
 TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10, 1);

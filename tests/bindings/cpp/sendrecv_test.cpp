@@ -56,6 +56,17 @@ TEST_P(SendRecv, OneRequestStandsForBothMessages) {
   EXPECT_EQ(got, out);
 }
 
+TEST_P(SendRecv, BuffersThatOverlapAreRefused) {
+  auto ranks = local(1, GetParam());
+  Ints all(10);
+  const std::span<std::int32_t> room(all);
+  EXPECT_EQ(*ranks[0].sendrecv<std::int32_t>(room.first(5), 0, room.last(5), 0), 5u);
+  expect_error(ranks[0].sendrecv<std::int32_t>(room.first(6), 0, room.last(5), 0).status(), Code::InvalidArgument,
+               "sendrecv: what is sent (24 bytes) and the room for what is received (20 bytes) overlap; they must be "
+               "disjoint");
+  EXPECT_TRUE(ranks[0].status());
+}
+
 TEST_P(SendRecv, ItIsNotOverBeforeItsSendIs) {
   auto ranks = local(2, GetParam());
   const Ints out = numbers(4000000, 0), small = {7};  // more than the credit

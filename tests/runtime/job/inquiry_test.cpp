@@ -85,5 +85,24 @@ TEST(Judge, WhatALeaverHasSentMayStillComeForAWhile) {
             "peer failed: rank 1 left the job before a message with tag 2 between ranks 0 and 1");
 }
 
+TEST(Judge, ALeaverTakesNoMessageOverAConnectionThatIsBroken) {
+  Trouble cut_off = trouble(Kind::Broken, 1, "send of 8 bytes to rank 1; the connection broke");
+  cut_off.name = "a message with tag 2 between ranks 0 and 1";
+  std::vector<Account> accounts(2);
+  accounts[1] = account_of_leaver(cut_off, {}, 0ms);
+  EXPECT_EQ(judge(cut_off, 0, accounts)->to_string(),
+            "peer failed: rank 1 left the job before a message with tag 2 between ranks 0 and 1");
+}
+
+TEST(Judge, WhyARankDecidesAloneIsToldWhereSomebodyIsLate) {
+  const std::string why = "rank 0 has left, so that nobody knows who is late";
+  EXPECT_EQ(judge_alone(trouble(Kind::Expired, 3, "barrier"), {}, why).to_string(),
+            "timed out: call 3 ran out of time: barrier; " + why);
+  EXPECT_EQ(judge_alone(trouble(Kind::Mismatch, 3, "scatterv"), {}, why).to_string(),
+            "mismatch: call 3 differs: scatterv");
+  EXPECT_EQ(judge_alone(trouble(Kind::Broken, 3, "barrier"), {}, why).to_string(),
+            "transport error: call 3 failed: barrier");
+}
+
 }  // namespace
 }  // namespace lacuna::runtime
