@@ -15,7 +15,7 @@ void build_allreduce_recursive_doubling(GraphBuilder& g) {
   const auto value = [&](int k) { return k == rounds ? g.output() : g.scratch(k % 2, g.output()); };
   Region sum = g.input();
   if (outside) {
-    g.receive_reduce(value(0), sum, *outside);
+    g.receive_reduce(value(0), sum, *outside, Brings::Term);
     sum = value(0);
   } else if (rounds == 0 || (rounds == 1 && g.in_place())) {
     g.copy(value(0), sum);
@@ -24,7 +24,8 @@ void build_allreduce_recursive_doubling(GraphBuilder& g) {
   int k = 0;
   for (Rank peer : cube.neighbours(g.position())) {
     g.send(sum, peer);
-    g.receive_reduce(value(++k), sum, peer);
+    const Brings brings = k == 0 ? first_from(g, cube, peer) : Brings::Sum;
+    g.receive_reduce(value(++k), sum, peer, brings);
     sum = value(k);
   }
   g.finish(g.output());

@@ -11,8 +11,7 @@ void build_reduce_scatter_ring(GraphBuilder& g) {
   const auto partial = [&](Rank s, Rank block) {
     return s == ring.size() - 2 ? g.output(block) : g.scratch(s % 2, g.input(block));
   };
-  ring_reduce_scatter(
-      g, ring, [&](Rank block) { return g.input(block); }, partial, left_out);
+  ring_reduce_scatter(g, ring, [&](Rank block) { return g.input(block); }, partial, {.skip = left_out});
   g.finish(g.output(ring.own), ring.size() - left_out);
 }
 

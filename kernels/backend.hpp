@@ -103,13 +103,13 @@ class Backend {
 
   // These work on whole arrays.
 
-  /// out[i] = round((a[i] op b[i]) scaled) for i in [0, out.count). The operation and the scaling are carried out in
-  /// the accumulation type (f32 for f32 and the 16-bit types, f64 for f64), and then rounded once to the dtype.
-  /// Integers wrap around and are not scaled. Avg is the same as Sum: the scale divides. Min and Max are IEEE 754-2019
-  /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them. This
-  /// function takes all dtypes that define the reduction, but not Own; only floating-point elements are scaled. clear()
-  /// and copy() take all dtypes.
-  virtual void reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+  /// out[i] = round((a[i] op b[i]) scaled) for i in [0, out.count). Of Sum and Avg the operands are scaled too, before
+  /// they are added. All that is carried out in the accumulation type (f32 for f32 and the 16-bit types, f64 for f64),
+  /// and then rounded once to the dtype. Integers wrap around and are not scaled. Avg is the same as Sum: the scale
+  /// divides. Min and Max are IEEE 754-2019 minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`,
+  /// `b` or both, or disjoint from them. This function takes all dtypes that define the reduction, but not Own; only
+  /// floating-point elements are scaled. clear() and copy() take all dtypes.
+  virtual void reduce(Reduction reduction, const SumScale& scale, const Target& out, const std::byte* a,
                       const std::byte* b) const = 0;
   /// out[i] = 0.
   virtual void clear(const Target& out) const = 0;
@@ -128,8 +128,9 @@ class Backend {
   /// too large becomes an infinity, and a NaN stays a NaN. If `rest` is not null, rest[i] = from[i] - to[i], rounded to
   /// from.dtype; it is 0 where from[i] or to[i] is an infinity or a NaN. `rest` may be from.data.
   virtual void convert(Source from, Target to, std::byte* rest) const = 0;
-  /// sum[i] = round(sum[i] op term[i]), where the elements of the term have fewer bytes than those of the sum.
-  virtual void accumulate(Reduction reduction, Target sum, Source term) const = 0;
+  /// sum[i] = round((sum[i] op term[i]) scaled), where the elements of the term have fewer bytes than those of the sum.
+  /// Only Sum and Avg are scaled, as by reduce().
+  virtual void accumulate(Reduction reduction, const SumScale& scale, Target sum, Source term) const = 0;
 
   /// Compares two arrays of a.count elements of the dtype. The sums are in f64, in an order that depends on the count
   /// only.

@@ -72,11 +72,27 @@ struct AccumulateKernel {
   }
 };
 
+/// The same for a sum that is scaled.
 template <class T, class Term>
-void accumulate_as(Reduction reduction, Target sum, const std::byte* term) {
+struct AccumulateScaledKernel {
+  std::byte* sum;
+  const std::byte* term;
+  WideSumScale<T> scale;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const T x = load<T>(sum, i), y = static_cast<T>(widen(load<Term>(term, i)));
+    store<T>(sum, i, scale.template apply<true>(x, y));
+  }
+};
+
+template <class T, class Term>
+void accumulate_as(Reduction reduction, const SumScale& scale, Target sum, const std::byte* term) {
   switch (reduction) {
     case Reduction::Sum:
     case Reduction::Avg:
+      if (scale.scales_operands() || !scale.sum.is_one()) {
+        return Space::for_each(sum.count, AccumulateScaledKernel<T, Term>{sum.data, term, WideSumScale<T>(scale)});
+      }
       return Space::for_each(sum.count, AccumulateKernel<T, Term, SumOf>{sum.data, term});
     case Reduction::Min:
       return Space::for_each(sum.count, AccumulateKernel<T, Term, MinimumOf>{sum.data, term});
@@ -103,10 +119,10 @@ void SpaceBackend::convert(Source from, Target to, std::byte* rest) const {
   });
 }
 
-void SpaceBackend::accumulate(Reduction reduction, Target sum, Source term) const {
+void SpaceBackend::accumulate(Reduction reduction, const SumScale& scale, Target sum, Source term) const {
   with_floating_element(sum.dtype, [&]<class T>(Element<T>) {
     with_floating_element(term.dtype, [&]<class Term>(Element<Term>) {
-      if constexpr (sizeof(Term) < sizeof(T)) accumulate_as<T, Term>(reduction, sum, term.data);
+      if constexpr (sizeof(Term) < sizeof(T)) accumulate_as<T, Term>(reduction, scale, sum, term.data);
     });
   });
 }

@@ -34,17 +34,28 @@ void reduce_by(Scale scale, const Operands& on) {
 }
 
 template <class T>
-void reduce_as(Reduction reduction, Scale scale, const Operands& on) {
+void sum_up(const SumScale& scale, const Operands& on) {
+  if constexpr (!is_integer_element<T>) {
+    const WideSumScale<WideOf<T>> wide(scale);
+    if (scale.scales_operands() && scale.sum.is_one())
+      return Space::for_each(on.count, ScaledSumKernel<T, false>{on.out, on.a, on.b, wide});
+    if (scale.scales_operands()) return Space::for_each(on.count, ScaledSumKernel<T, true>{on.out, on.a, on.b, wide});
+  }
+  reduce_by<T, SumOf>(scale.sum, on);
+}
+
+template <class T>
+void reduce_as(Reduction reduction, const SumScale& scale, const Operands& on) {
   switch (reduction) {
     case Reduction::Sum:
     case Reduction::Avg:
-      return reduce_by<T, SumOf>(scale, on);
+      return sum_up<T>(scale, on);
     case Reduction::Min:
-      return reduce_by<T, MinimumOf>(scale, on);
+      return reduce_by<T, MinimumOf>(scale.sum, on);
     case Reduction::Max:
-      return reduce_by<T, MaximumOf>(scale, on);
+      return reduce_by<T, MaximumOf>(scale.sum, on);
     case Reduction::Prod:
-      return reduce_by<T, ProductOf>(scale, on);
+      return reduce_by<T, ProductOf>(scale.sum, on);
     case Reduction::Own:
       break;  // the program computes it
   }
@@ -78,7 +89,7 @@ struct ClearKernel {
 
 }  // namespace
 
-void SpaceBackend::reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+void SpaceBackend::reduce(Reduction reduction, const SumScale& scale, const Target& out, const std::byte* a,
                           const std::byte* b) const {
   const Operands on{out.data, a, b, out.count};
   with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });

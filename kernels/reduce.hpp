@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "runtime/values/scale.hpp"
 
 namespace lacuna::kernels {
 
@@ -192,6 +193,40 @@ struct ReduceKernel {
     } else {
       store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y))));
     }
+  }
+};
+
+/// A SumScale in the type in which elements are computed.
+template <class Wide>
+struct WideSumScale {
+  Wide first, second, multiplier, divisor;
+
+  explicit WideSumScale(const SumScale& scale)
+      : first(static_cast<Wide>(scale.first)),
+        second(static_cast<Wide>(scale.second)),
+        multiplier(static_cast<Wide>(scale.sum.multiplier)),
+        divisor(static_cast<Wide>(scale.sum.divisor)) {}
+
+  /// The scaled sum. Without `scales_sum` only the operands are scaled.
+  template <bool scales_sum>
+  KOKKOS_INLINE_FUNCTION Wide apply(Wide a, Wide b) const {
+    const Wide sum = a * first + b * second;
+    if constexpr (scales_sum) return sum * multiplier / divisor;
+    return sum;
+  }
+};
+
+/// Backend::reduce for element i, for a sum of which the operands are scaled.
+template <class T, bool scales_sum>
+struct ScaledSumKernel {
+  std::byte* out;
+  const std::byte* a;
+  const std::byte* b;
+  WideSumScale<WideOf<T>> scale;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const WideOf<T> x = widen(load<T>(a, i)), y = widen(load<T>(b, i));
+    store<T>(out, i, narrow<T>(scale.template apply<scales_sum>(x, y)));
   }
 };
 

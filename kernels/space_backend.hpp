@@ -12,14 +12,14 @@ class SpaceBackend final : public Backend {
  public:
   std::string_view name() const override;
   std::size_t elements_in_cache() const override { return Space::elements_in_cache; }
-  void reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+  void reduce(Reduction reduction, const SumScale& scale, const Target& out, const std::byte* a,
               const std::byte* b) const override;
   void copy(Scale scale, const Target& out, const std::byte* in) const override;
   void clear(const Target& out) const override;
   void sum_of_powers(Source from, int power, double scale, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
   void convert(Source from, Target to, std::byte* rest) const override;
-  void accumulate(Reduction reduction, Target sum, Source term) const override;
+  void accumulate(Reduction reduction, const SumScale& scale, Target sum, Source term) const override;
   void compare(Source a, const std::byte* b, Comparison* sums) const override;
   void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,

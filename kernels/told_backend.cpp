@@ -7,7 +7,7 @@ ToldBackend::ToldBackend(Device& device) : on_(device.kernels()), cells_(device)
 std::string_view ToldBackend::name() const { return on_.name(); }
 std::size_t ToldBackend::elements_in_cache() const { return on_.elements_in_cache(); }
 
-void ToldBackend::reduce(Reduction reduction, Scale scale, const Target& out, const std::byte* a,
+void ToldBackend::reduce(Reduction reduction, const SumScale& scale, const Target& out, const std::byte* a,
                          const std::byte* b) const {
   ToldResults results(cells_);
   results.note(out.data);
@@ -49,10 +49,10 @@ void ToldBackend::convert(Source from, Target to, std::byte* rest) const {
   results.wait();
 }
 
-void ToldBackend::accumulate(Reduction reduction, Target sum, Source term) const {
+void ToldBackend::accumulate(Reduction reduction, const SumScale& scale, Target sum, Source term) const {
   ToldResults results(cells_);
   results.note(sum.data);
-  on_.accumulate(reduction, sum, term);
+  on_.accumulate(reduction, scale, sum, term);
   results.wait();
 }
 

@@ -52,13 +52,13 @@ struct ReduceTerms {
     const kernels::Target to{result->dtype, result->data, result->count};
     call.backend.convert(source(terms.front()), to, nullptr);
     for (std::size_t rank = 1; rank < terms.size(); ++rank) {
+      const SumScale scale = scale_of_term(reduction, static_cast<Rank>(rank), call.part.size);
       if (terms[rank].dtype == to.dtype) {
-        call.backend.reduce(reduction, {}, to, to.data, terms[rank].data);
+        call.backend.reduce(reduction, scale, to, to.data, terms[rank].data);
       } else {
-        call.backend.accumulate(reduction, to, source(terms[rank]));
+        call.backend.accumulate(reduction, scale, to, source(terms[rank]));
       }
     }
-    call.backend.copy(scale_of_all(reduction, call.part.size), to, to.data);
     return {};
   }
 

@@ -76,7 +76,7 @@ struct WriteProduct {
     const Stopwatch watch(call, measure::decode_time);
     const kernels::Target to = target(*output);
     call.backend.multiply_factors(shape_of(call.part), left->data, right->data, kernels::ProductUse::Replaces, to);
-    call.backend.copy(scale_of_all(call.part.call.reduction, call.part.size), to, to.data);
+    call.backend.copy(scale_of_scaled_terms(call.part.call.reduction, call.part.size), to, to.data);
     return {};
   }
 };

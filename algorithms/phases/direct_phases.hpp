@@ -17,7 +17,9 @@ void direct_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Outpu
   const Rank n = line.size(), me = line.own;
   for (Rank d = 1; d < n; ++d) g.send(g.mappable(input(line.wrap(me + d))), line.at(me + d));
   if (n == 1) g.copy(output(me), input(me));
-  for (Rank d = 1; d < n; ++d) g.receive_reduce(output(me), d == 1 ? input(me) : output(me), line.at(me - d));
+  for (Rank d = 1; d < n; ++d) {
+    g.receive_reduce(output(me), d == 1 ? input(me) : output(me), line.at(me - d), Brings::Term);
+  }
 }
 
 /// Allgather: each index sends all others its piece, of which one copy serves all.

@@ -40,13 +40,14 @@ inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds lef
   const auto input = [&](Rank i) { return g.input(i, i + 1, c); };
   if (c > 1 && rows == RowExchange::Ring) {
     const auto partial = [&](Rank, Rank i) { return in_row(i); };
-    ring_reduce_scatter(g, row, input, partial, left_out.in_rows);
+    ring_reduce_scatter(g, row, input, partial, {.skip = left_out.in_rows});
   } else if (c > 1) {
     direct_reduce_scatter(g, row, input, in_row);
   }
   if (r > 1 || c == 1) {
     const auto partial = [&](Rank, Rank i) { return in_column(i); };
-    ring_reduce_scatter(g, column, so_far, partial, left_out.in_columns);
+    const Brings brings = c - left_out.in_rows > 1 ? Brings::Sum : Brings::Term;
+    ring_reduce_scatter(g, column, so_far, partial, {left_out.in_columns, brings});
   }
   g.finish(in_column(column.own), (c - left_out.in_rows) * (r - left_out.in_columns));
   ring_allgather(g, column, in_column);

@@ -32,6 +32,11 @@ inline void leave_out_all_but(GraphBuilder& g, Rank begin, Rank end, Rank of) {
   if (end < of) leave_out(g, g.input(end, of, of), block);
 }
 
+/// What the first message of a position of the cube to another one of it brings.
+inline Brings first_from(const GraphBuilder& g, const Topology& cube, Rank peer) {
+  return peer + cube.size() < g.size() ? Brings::Sum : Brings::Term;
+}
+
 /// States all that a position beyond the cube does. Its partner wants the pieces of the block of positions in which it
 /// stands.
 inline void be_served(GraphBuilder& g, const Topology& cube, Rank block) {
@@ -60,7 +65,7 @@ inline void halving_doubling_allreduce(GraphBuilder& g, int skip = 0) {
   const auto sum = [&](Rank from, Rank to) { return summed ? g.output(from, to, core) : g.input(from, to, core); };
 
   if (outside) {
-    g.receive_reduce(g.output(begin, end, core), g.input(begin, end, core), *outside);
+    g.receive_reduce(g.output(begin, end, core), g.input(begin, end, core), *outside, Brings::Term);
     summed = true;
   }
   for (Rank distance = block / 2; distance > 0; distance /= 2) {
@@ -68,7 +73,8 @@ inline void halving_doubling_allreduce(GraphBuilder& g, int skip = 0) {
     const bool upper = (me & distance) != 0;
     upper ? g.send(sum(begin, middle), peer) : g.send(sum(middle, end), peer);
     (upper ? begin : end) = middle;
-    g.receive_reduce(g.output(begin, end, core), sum(begin, end), peer);
+    g.receive_reduce(g.output(begin, end, core), sum(begin, end), peer,
+                     distance == block / 2 ? first_from(g, cube, peer) : Brings::Sum);
     summed = true;
   }
   if (!summed) g.copy(g.output(begin, end, core), g.input(begin, end, core));

@@ -23,7 +23,7 @@ inline void inclusive_scan(GraphBuilder& g, Region own, Rank first) {
     const Rank distance = 1 << k;
     if (me + distance < p) g.send(sum, me + distance);
     if (distance > before) continue;
-    g.receive_reduce(value(k + 1), sum, me - distance);
+    g.receive_reduce(value(k + 1), sum, me - distance, Brings::Sum);
     sum = value(k + 1);
   }
 }

@@ -20,10 +20,11 @@ inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Reg
   const auto takes_part = [heights = skip > 0 ? tree.heights() : std::vector<int>(), skip](Rank position) {
     return heights.empty() || heights[static_cast<std::size_t>(position)] >= skip;
   };
+  const auto is_leaf = [&](Rank position) { return std::ranges::none_of(tree.children(position), takes_part); };
   Region sum = own;
   for (Rank child : tree.children(me)) {
     if (!takes_part(child)) continue;
-    g.receive_reduce(partial, sum, child);
+    g.receive_reduce(partial, sum, child, is_leaf(child) ? Brings::Term : Brings::Sum);
     sum = partial;
   }
   if (const auto parent = tree.parent(me); parent && takes_part(me)) g.send(sum, *parent);

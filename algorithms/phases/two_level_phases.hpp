@@ -13,12 +13,11 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
   const Rank n = leaders.size();
   const auto output = [&](Rank i) { return g.output(i, i + 1, n); };
   const auto so_far = [&](Rank i) { return sum == g.output() ? output(i) : g.input(i, i + 1, n); };
-  ring_reduce_scatter(
-      g, leaders, so_far, [&](Rank, Rank i) { return output(i); }, skip);
+  const auto ranks_of = [&](Rank leader) { return g.hosts().ranks_on(g.hosts().host_of(leaders.at(leader))); };
+  const Brings first = ranks_of(leaders.own - 1) > 1 ? Brings::Sum : Brings::Term;
+  ring_reduce_scatter(g, leaders, so_far, [&](Rank, Rank i) { return output(i); }, {skip, first});
   Rank contributors = g.size();
-  for (Rank behind = 1; behind <= skip; ++behind) {
-    contributors -= g.hosts().ranks_on(g.hosts().host_of(leaders.at(leaders.own + behind)));
-  }
+  for (Rank behind = 1; behind <= skip; ++behind) contributors -= ranks_of(leaders.own + behind);
   g.finish(output(leaders.own), contributors, note_of({n - skip, n}));
   ring_allgather(g, leaders, output);
 }

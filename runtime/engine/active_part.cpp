@@ -238,14 +238,28 @@ Extent resolve(const ActivePart& part, const Region& region) {
           buffer.memory};
 }
 
-Scale scale_of(const ActivePart& part, const Step& step) {
+namespace {
+
+/// How the step scales the final value of a sum whose terms are scaled only then.
+Scale scale_of_final(const ActivePart& part, const Step& step) {
+  const Reduction reduction = part.run->call.reduction;
+  const Rank all = part.order.size();
   if (step.contributors == 0) return {};
-  if (step.contributors == part.order.size()) return scale_of_all(part.run->call.reduction, step.contributors);
-  return scale_of(collective_of(part).method, {.part = *part.plan,
-                                               .reduction = part.run->call.reduction,
-                                               .terms = step.contributors,
-                                               .all = part.order.size(),
-                                               .note = step.note});
+  if (step.contributors == all) return scale_of_all(reduction, all);
+  return scale_of(
+      collective_of(part).method,
+      {.part = *part.plan, .reduction = reduction, .terms = step.contributors, .all = all, .note = step.note});
+}
+
+}  // namespace
+
+SumScale scale_of(const ActivePart& part, const Step& step) {
+  const Scale final = scale_of_final(part, step);
+  const double factor = factor_of_terms(part.buffer(step.from).reduction, part.order.size());
+  if (step.kind == StepKind::Copy && step.from_is_term) return {.sum = final};
+  return {.first = step.from_is_term ? factor : 1,
+          .second = step.brings_term || step.meets() ? factor : 1,
+          .sum = step.contributors == 0 ? final : rest_of(final, factor)};
 }
 
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next) {

@@ -105,8 +105,8 @@ void make_arrays(const ActivePart& part, const MemoryPools& memory);
 /// Returns where a region lies. Throws std::length_error if a value asks for more than the buffer holds.
 Extent resolve(const ActivePart& part, const Region& region);
 
-/// Returns what the result of this step is scaled by.
-Scale scale_of(const ActivePart& part, const Step& step);
+/// Returns how this step scales the terms of a mean, and its final value.
+SumScale scale_of(const ActivePart& part, const Step& step);
 
 /// Returns the digest of a part's messages if the part follows one with this digest.
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);

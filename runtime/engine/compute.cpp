@@ -110,7 +110,7 @@ void carry_out(const kernels::Backend& backend, const Computation& computation) 
       if (past_caches) return kernels::copy_past_caches(to.data, from.data, to.bytes());
       [[fallthrough]];
     default:  // in a call with tables, the copy of the own block is as long as the shorter side
-      return backend.copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
+      return backend.copy(scale.sum, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
   }
 }
 

@@ -37,7 +37,7 @@ struct Holder {
 /// What a step that is no kernel computes: a copy, a reduction, a clear, or the end of a receive.
 struct Computation {
   StepKind kind = StepKind::Copy;
-  Scale scale{};             ///< of a copy, and of a receive that reduces
+  SumScale scale{};          ///< of a receive that reduces; of a copy, only that of the sum
   Extent to{};               ///< what is written
   Extent from{};             ///< what is read; a receive reads the bytes that have come
   Extent local{};            ///< of a receive that reduces: this rank's own term

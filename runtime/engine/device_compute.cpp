@@ -17,7 +17,7 @@ bool is_plain_copy(const Computation& what) {
     case StepKind::Receive:
       return true;
     case StepKind::Copy:
-      return what.scale.is_one() && what.to.count <= what.from.count;
+      return what.scale.sum.is_one() && what.to.count <= what.from.count;
     default:
       return false;
   }

@@ -197,7 +197,9 @@ void Executor::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowRedu
   }
   for (Rank member = 1; member < board.members(); ++member) {
     carry_out(kernels_, {.kind = StepKind::ReceiveReduce,
-                         .scale = member + 1 == board.members() ? reduction.scale : Scale(),
+                         .scale = {.first = member == 1 ? reduction.scale.first : 1,
+                                   .second = reduction.scale.second,
+                                   .sum = member + 1 == board.members() ? reduction.scale.sum : Scale()},
                          .to = to,
                          .from = row(member),
                          .local = member == 1 ? row(0) : to,

@@ -42,7 +42,7 @@ class TakenWork {
 void Executor::start_compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   const Computation what{.kind = step.kind,
-                         .scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale(),
+                         .scale = step.kind == StepKind::Copy ? scale_of(part, step) : SumScale(),
                          .to = resolve(part, step.to),
                          .from = step.reads() ? resolve(part, step.from) : Extent(),
                          .own = part.run->call.own};

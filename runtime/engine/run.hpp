@@ -100,7 +100,7 @@ struct RunMemory {
 struct RowReduction {
   Extent from;  ///< the data of the own row
   Extent to;    ///< where the reduction of all rows goes
-  Scale scale;
+  SumScale scale;
 };
 
 /// What is known of a part of the plan before it begins.

@@ -220,8 +220,22 @@ StepId GraphBuilder::send(Region from, Rank to_peer) {
 
 StepId GraphBuilder::receive(Region to, Rank from_peer) { return add(receiving(StepKind::Receive, to, {}, from_peer)); }
 
-StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
-  return add(receiving(StepKind::ReceiveReduce, to, with, from_peer));
+StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer, Brings brings) {
+  Step step = receiving(StepKind::ReceiveReduce, to, with, from_peer);
+  step.brings_term = brings == Brings::Term;
+  return add(step);
+}
+
+/// Does the region hold what one rank gave? That is so until something from other ranks is written there.
+bool GraphBuilder::is_term(const Region& region) const {
+  const Region there = in_memory(shape_, region);
+  const auto buffer = static_cast<std::size_t>(there.buffer);
+  if (live_.size() <= buffer) return true;
+  return std::ranges::none_of(live_[buffer].writes, [&](const Access& access) {
+    const Step& step = steps_[access.step];
+    const bool has_others = step.receives() || step.meets() || (step.kind == StepKind::Copy && !step.from_is_term);
+    return has_others && overlap(access.region, there);
+  });
 }
 
 /// Do only two ranks know how long this block is, so that its message tells it?
@@ -308,6 +322,7 @@ void GraphBuilder::check_block(const Region& region) {
 
 StepId GraphBuilder::add(Step step) {
   const auto id = static_cast<StepId>(steps_.size());
+  step.from_is_term = step.reads() && is_term(step.from);
   steps_.push_back(step);
   ancestors_.add_set();
   std::vector<StepId> earlier;

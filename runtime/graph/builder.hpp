@@ -11,6 +11,9 @@
 
 namespace lacuna {
 
+/// What a message brings: a term, which is what one rank gave, or what has been reduced.
+enum class Brings : bool { Term, Sum };
+
 /// Builds the graph of one position from a program that states what to send, receive and compute, in order. The builder
 /// infers which steps wait for each other: a step follows every earlier one that touches the same bytes, unless both
 /// only read. Pieces and peers wrap around the number of ranks. In place, the caller's two buffers are one.
@@ -84,8 +87,9 @@ class GraphBuilder {
 
   StepId send(Region from, Rank to_peer);
   StepId receive(Region to, Rank from_peer);
-  /// to = with op the bytes that arrive
-  StepId receive_reduce(Region to, Region with, Rank from_peer);
+  /// to = with op the bytes that arrive. The terms of a mean are scaled when they are reduced, so that a program whose
+  /// collective has means says whether the message brings one. Of `with` the builder knows it.
+  StepId receive_reduce(Region to, Region with, Rank from_peer, Brings brings);
   /// Receives a message of any length, up to the capacity of the buffer. It stays where it lands until the last step
   /// that reads it has ended. Returns the region of the message.
   Region receive_landed(Rank from_peer, BufferInfo landed);
@@ -93,7 +97,7 @@ class GraphBuilder {
   /// that all share. A program may do this once, on all positions alike. Only algorithms that are on_board may do it.
   StepId board_reduce(Region to, Region from);
   StepId copy(Region to, Region from);
-  /// to = to op from
+  /// to = to op from. Both are of one rank, and so is the result: a term stays a term.
   StepId reduce(Region to, Region from);
   /// A step that runs the kernel on what its ports have been given.
   template <KernelStruct Struct>
@@ -155,6 +159,7 @@ class GraphBuilder {
   Rank wrap(Rank value) const;
   Value add_value(const ValueInfo& info);
   Buffer add_buffer(const BufferInfo& info);
+  bool is_term(const Region& region) const;
   Step receiving(StepKind kind, Region to, Region with, Rank from_peer);
   StepId add(Step step);
   StepId add_kernel(KernelStep step);

@@ -60,6 +60,8 @@ struct Step {
   std::uint32_t index = 0;  ///< which of the messages from its sender to its receiver; of a kernel step: its row
   Region to;
   Region from;
+  bool from_is_term = false;   ///< `from` is what one rank gave, and no sum yet
+  bool brings_term = false;    ///< of a receive that reduces: so is what the message brings
   bool carries = false;        ///< the message tells its length, and is sent even if it is empty
   Value length = Value::None;  ///< the value that a receive gets from the message: its length in elements
   std::uint64_t note = 0;      ///< what Method::scale is told about a final value

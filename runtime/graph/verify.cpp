@@ -135,6 +135,18 @@ Status check_message(std::span<const Graph* const> graphs, const Walk::Message& 
                       sender, *send, receiver, *receive, interval(from.region), interval(to.region), reason)};
 }
 
+/// Checks that a sender and the reduction that its message meets agree whether it brings a term.
+Status check_term(std::span<const Graph* const> graphs, const Walk::Message& message) {
+  const MessageEnd from(graphs, message.sender, *message.send), to(graphs, message.receiver, *message.receive);
+  const bool brings = to.step.brings_term;
+  const bool averages = traits_of(graphs.front()->shape().collective).averages;
+  if (!averages || to.step.kind != StepKind::ReceiveReduce || from.step.from_is_term == brings) return {};
+  return {Code::InvalidArgument,
+          fmt::format("message {} from position {} step {} to position {} step {}: it brings {}, and is reduced as {}",
+                      message.index, message.sender, *message.send, message.receiver, *message.receive,
+                      brings ? "a sum" : "a term", brings ? "a term" : "a sum")};
+}
+
 /// Checks that either no position or each of them has a step that meets those of the others, on the same elements.
 Status check_meeting(std::span<const Graph* const> graphs) {
   const auto step_of = [](const Graph& graph) -> const Step* {
@@ -331,6 +343,7 @@ Status verify(std::span<const Graph* const> graphs) {
   if (Status status = check_names(walk, static_cast<Rank>(graphs.size())); !status) return status;
   for (const Walk::Message& message : walk.messages()) {
     if (Status status = check_message(graphs, message); !status) return status;
+    if (Status status = check_term(graphs, message); !status) return status;
   }
   if (Status status = check_meeting(graphs); !status) return status;
   if (Status status = check_cycles(walk); !status) return status;

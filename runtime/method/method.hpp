@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -135,6 +136,25 @@ inline std::size_t entry_length(const MethodOptions& options) {
 /// What a sum that has the terms of all ranks is multiplied by when it gets its final value. `all` is their number.
 inline Scale scale_of_all(Reduction reduction, Rank all) {
   return reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(all)} : Scale{};
+}
+/// What each term of a sum of so many ranks is multiplied by. For avg it is the largest power of two that is at most
+/// 1/all. So no sum of terms is out of range that has a mean in range, and a power of two rounds nothing off but the
+/// last bits of the smallest numbers.
+inline double factor_of_terms(Reduction reduction, Rank all) {
+  return reduction == Reduction::Avg ? 1.0 / std::bit_ceil(static_cast<unsigned>(all)) : 1;
+}
+/// What is left of a scale, or of that of all ranks, for a sum whose terms have been multiplied by this factor already.
+inline Scale rest_of(Scale scale, double factor) { return {scale.multiplier, scale.divisor * factor}; }
+inline Scale scale_of_scaled_terms(Reduction reduction, Rank all) {
+  return rest_of(scale_of_all(reduction, all), factor_of_terms(reduction, all));
+}
+/// How a sum of all ranks is scaled, by a program that adds its terms in their order: what it adds the term of number
+/// `term` to is the one of number 0, or the sum so far.
+inline SumScale scale_of_term(Reduction reduction, Rank term, Rank all) {
+  const double factor = factor_of_terms(reduction, all);
+  return {.first = term == 1 ? factor : 1,
+          .second = factor,
+          .sum = term + 1 == all ? scale_of_scaled_terms(reduction, all) : Scale()};
 }
 /// What any sum is multiplied by when it gets its final value. A call without a method has a null `method`.
 inline Scale scale_of(const Method* method, const FinalSum& sum) {

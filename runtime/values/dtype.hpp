@@ -27,10 +27,10 @@ enum class ElementKind : std::uint8_t {
   Opaque,    ///< so many bytes, which only the program's own reduction understands (OwnReduction)
 };
 
-/// How two elements become one. avg is a sum that is divided by the number of ranks in the accumulation type, before it
-/// is rounded to the element type. min and max are IEEE 754-2019 minimum and maximum. Integers wrap around. Of located
-/// numbers, min and max give the number with its index, and of equal numbers the one with the lowest index. Own is a
-/// function of the program (Call::own). defines() says which reductions a type has. The numbers are part of the C API.
+/// How two elements become one. avg is the mean of all ranks' elements, which is in range where their sum is not
+/// (factor_of_terms). min and max are IEEE 754-2019 minimum and maximum. Integers wrap around. Of located numbers, min
+/// and max give the number with its index, and of equal numbers the one with the lowest index. Own is a function of the
+/// program (Call::own). defines() says which reductions a type has. The numbers are part of the C API.
 enum class Reduction : std::uint8_t { Sum = 0, Avg = 1, Min = 2, Max = 3, Prod = 4, Own = 5 };
 
 /// The reductions that lacuna itself computes: all but Own.

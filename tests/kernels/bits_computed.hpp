@@ -59,7 +59,9 @@ inline void reduce_all(const Backend& on, const Given& given, Results& results) 
     results.emplace_back(name, comparable(given.dtype, out.data(), given.count));
   };
   for (Reduction reduction : all_reductions) {
-    for (const Scale scale : {Scale{}, Scale{.multiplier = 5, .divisor = 3}}) {
+    for (const SumScale& scale :
+         {SumScale{}, SumScale{.sum = {.multiplier = 5, .divisor = 3}}, SumScale{.first = 0.25, .second = 0.125},
+          SumScale{.first = 0.25, .second = 0.25, .sum = {.divisor = 0.75}}}) {
       on.reduce(reduction, scale, {given.dtype, out.data(), given.count}, a.data(), b.data());
       add(to_string(reduction));
     }
@@ -213,7 +215,8 @@ inline void convert_all(const Backend& on, const Given& given, Results& results)
     results.emplace_back("rest", comparable(given.dtype, from.data(), given.count));
     if (size_of(given.dtype) >= size_of(to)) continue;
     for (Reduction reduction : all_reductions) {
-      on.accumulate(reduction, target, {given.dtype, given.block(1).data(), given.count});
+      on.accumulate(reduction, {.second = 0.25, .sum = {.divisor = 0.75}}, target,
+                    {given.dtype, given.block(1).data(), given.count});
       results.emplace_back(to_string(reduction), comparable(to, out.data(), given.count));
     }
   }

@@ -132,7 +132,7 @@ inline std::uint64_t scaled(Dtype dtype, double value, Scale scale) {
 }
 
 /// The bits of round((a op b) scaled). `a` and `b` are bits of elements of the dtype.
-inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::uint64_t a, std::uint64_t b) {
+inline std::uint64_t reduce(Dtype dtype, Reduction reduction, const SumScale& scale, std::uint64_t a, std::uint64_t b) {
   switch (dtype) {
     case Dtype::I32:
       return reduce_integers<std::int32_t>(reduction, a, b);
@@ -150,8 +150,12 @@ inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::
       return reduce_integers<std::uint32_t>(reduction, a, b);
     case Dtype::U64:
       return reduce_integers<std::uint64_t>(reduction, a, b);
-    default:
-      return scaled(dtype, accumulated(dtype, combined(reduction, decode(dtype, a), decode(dtype, b))), scale);
+    default: {
+      const bool adds = reduction == Reduction::Sum || reduction == Reduction::Avg;
+      const double x = accumulated(dtype, decode(dtype, a) * (adds ? scale.first : 1));
+      const double y = accumulated(dtype, decode(dtype, b) * (adds ? scale.second : 1));
+      return scaled(dtype, accumulated(dtype, combined(reduction, x, y)), scale.sum);
+    }
   }
 }
 

@@ -48,10 +48,21 @@ std::vector<Scale> scales_of(Dtype dtype) {
   return {{}, {.divisor = 3}, {.divisor = 8}, {.multiplier = 5, .divisor = 3}, {.multiplier = 0.1}};
 }
 
+/// The same, and those of the terms of a mean of three, six and eight.
+std::vector<SumScale> sum_scales_of(Dtype dtype) {
+  std::vector<SumScale> all;
+  for (const Scale& scale : scales_of(dtype)) all.push_back({.sum = scale});
+  for (const Scale& scale : {Scale{}, Scale{.divisor = 0.75}}) {
+    all.push_back({.first = 0.25, .second = 0.25, .sum = scale});
+    all.push_back({.second = 0.125, .sum = scale});
+  }
+  return all;
+}
+
 struct Case {
   Dtype dtype;
   Reduction reduction;
-  Scale scale;
+  SumScale scale;
   std::size_t count;
   std::array<std::size_t, 3> offsets;  // the misalignment of out, a and b
   Alias alias;
@@ -76,9 +87,9 @@ void expect_as_oracle(const Case& c) {
 
   for (std::size_t i = 0; i < c.count; ++i) {
     ASSERT_TRUE(oracle::same(c.dtype, element(c.dtype, out, i), expected[i]))
-        << "element " << i << " of " << c.count << ", alias " << static_cast<int>(c.alias) << ", scale "
-        << c.scale.multiplier << "/" << c.scale.divisor << std::hex << ": " << element(c.dtype, out, i)
-        << " instead of " << expected[i];
+        << "element " << i << " of " << c.count << ", alias " << static_cast<int>(c.alias) << ", scales "
+        << c.scale.first << ", " << c.scale.second << ", " << c.scale.sum.multiplier << "/" << c.scale.sum.divisor
+        << std::hex << ": " << element(c.dtype, out, i) << " instead of " << expected[i];
   }
   ASSERT_TRUE(out == a || std::equal(a, a + bytes, a_before.begin()));
   ASSERT_TRUE(out == b || std::equal(b, b + bytes, b_before.begin()));
@@ -93,7 +104,7 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Dtype, Reduction>>
 
 TEST_P(Reduce, EqualsTheOracleForAllCountsAlignmentsAndAliases) {
   const auto [dtype, reduction] = GetParam();
-  for (const Scale& scale : scales_of(dtype)) {
+  for (const SumScale& scale : sum_scales_of(dtype)) {
     for (std::size_t count : counts) {
       for (const std::array<std::size_t, 3> offsets :
            {std::array<std::size_t, 3>{0, 0, 0}, {1, 1, 1}, {3, 0, 5}, {0, 7, 2}}) {
@@ -155,12 +166,12 @@ TEST(ReduceAverage, SixteenBitSumsAreRoundedOnlyAfterTheDivision) {
   // bf16 has no 257. If the sum were rounded before the division, it would be 256.
   const bf16 a = to_bf16(256.0f), b = to_bf16(1.0f);
   bf16 out{};
-  backend().reduce(Reduction::Avg, {.divisor = 257}, {Dtype::BF16, reinterpret_cast<std::byte*>(&out), 1},
+  backend().reduce(Reduction::Avg, {.sum = {.divisor = 257}}, {Dtype::BF16, reinterpret_cast<std::byte*>(&out), 1},
                    reinterpret_cast<const std::byte*>(&a), reinterpret_cast<const std::byte*>(&b));
   EXPECT_EQ(to_float(out), 1.0f);
   const f16 large = to_f16(65504.0f);
   f16 mean{};
-  backend().reduce(Reduction::Avg, {.divisor = 2}, {Dtype::F16, reinterpret_cast<std::byte*>(&mean), 1},
+  backend().reduce(Reduction::Avg, {.sum = {.divisor = 2}}, {Dtype::F16, reinterpret_cast<std::byte*>(&mean), 1},
                    reinterpret_cast<const std::byte*>(&large), reinterpret_cast<const std::byte*>(&large));
   EXPECT_EQ(to_float(mean), 65504.0f);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "tests/kernels/oracle.hpp"
@@ -89,9 +90,18 @@ Oracle::Value combine(Dtype dtype, Reduction reduction, const Oracle::Value& a, 
   }
 }
 
-std::uint64_t bits_of(Dtype dtype, std::int64_t value, double divisor) {
+/// The bits of value / divisor * 2^exponent.
+std::uint64_t bits_of(Dtype dtype, std::int64_t value, double divisor = 1, int exponent = 0) {
   if (is_integer(dtype)) return static_cast<std::uint64_t>(value);
-  return oracle::scaled(dtype, static_cast<double>(value), {.divisor = divisor});
+  const double rounded = oracle::accumulated(dtype, static_cast<double>(value) / divisor);
+  return oracle::encode(dtype, std::ldexp(rounded, exponent));
+}
+
+/// The numbers of means are whole multiples of this power of two. They lie so near the largest number that the type
+/// holds that a sum of two of them may be out of range.
+int exponent_of(Dtype dtype, Reduction reduction) {
+  if (!is_floating(dtype) || reduction != Reduction::Avg) return 0;
+  return dtype == Dtype::F16 ? 12 : dtype == Dtype::F64 ? 1020 : 124;
 }
 
 /// The type of one of the two numbers of an element.
@@ -121,10 +131,9 @@ void write_compound(Dtype dtype, const Oracle::Value& value, std::byte* to) {
     return;
   }
   const Dtype part = part_of(dtype);
-  put(bits_of(part, value.first, 1) & (~std::uint64_t{0} >> (64 - 8 * size_of(part))), 8, to);  // and zeros behind it
+  put(bits_of(part, value.first) & (~std::uint64_t{0} >> (64 - 8 * size_of(part))), 8, to);  // and zeros behind it
   const bool is_complex = element_kind(dtype) == ElementKind::Complex;
-  put(is_complex ? bits_of(part, value.second, 1) : static_cast<std::uint64_t>(value.second), width / 2,
-      to + width / 2);
+  put(is_complex ? bits_of(part, value.second) : static_cast<std::uint64_t>(value.second), width / 2, to + width / 2);
 }
 
 }  // namespace
@@ -132,9 +141,12 @@ void write_compound(Dtype dtype, const Oracle::Value& value, std::byte* to) {
 Oracle::Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements)
     : size_(size), dtype_(dtype), reduction_(reduction) {
   const std::size_t width = size_of(dtype);
+  const int exponent = exponent_of(dtype, reduction);
   if (is_floating(dtype)) {
     const double divisor = reduction == Reduction::Avg ? size : 1;
-    for (std::int64_t i = -small_limit; i <= small_limit; ++i) results_.push_back(bits_of(dtype, i, divisor));
+    for (std::int64_t i = -small_limit; i <= small_limit; ++i) {
+      results_.push_back(bits_of(dtype, i, divisor, exponent));
+    }
   }
   for (Rank rank = 0; rank < size; ++rank) {
     auto& values = values_.emplace_back(elements);
@@ -143,7 +155,7 @@ Oracle::Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements
       values[i] = value_of(dtype, reduction, rank, i);
       std::byte* const to = bytes.data() + i * width;
       if (is_real(dtype)) {
-        put(bits_of(dtype, values[i].first, 1), width, to);
+        put(bits_of(dtype, values[i].first, 1, exponent), width, to);
       } else {
         write_compound(dtype, values[i], to);
       }

@@ -12,7 +12,8 @@ namespace lacuna::test {
 
 /// The inputs of all ranks and what their reduction should be, in plain arithmetic that shares nothing with the
 /// library. For floating-point types the inputs are integers so small that no partial result is ever rounded. So there
-/// is exactly one right bit pattern for the result, in whatever order the reduction goes. Integer types wrap around.
+/// is exactly one right bit pattern for the result, in whatever order the reduction goes. For means they are multiples
+/// of a large power of two, so that the mean is in range where the sum is not. Integer types wrap around.
 class Oracle {
  public:
   /// An element: a number; the two parts of a complex number; a located number and its index; or, of opaque elements,

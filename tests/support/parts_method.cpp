@@ -35,7 +35,7 @@ extern const Algorithm parts_algorithm = {
     .build =
         [](GraphBuilder& g) {
           g.send(g.input(), g.position() + 1);
-          g.receive_reduce(g.output(), g.input(), g.position() - 1);
+          g.receive_reduce(g.output(), g.input(), g.position() - 1, Brings::Term);
         },
 };
 

@@ -30,7 +30,7 @@ class RunBackend final : public kernels::Backend {
 
   std::string_view name() const override { return real_.name(); }
   std::size_t elements_in_cache() const override { return real_.elements_in_cache(); }
-  void reduce(Reduction reduction, Scale scale, const kernels::Target& out, const std::byte* a,
+  void reduce(Reduction reduction, const SumScale& scale, const kernels::Target& out, const std::byte* a,
               const std::byte* b) const override {
     run_({"reduce", Sees::Data, {out.data, a, b}}, [=, this] { real_.reduce(reduction, scale, out, a, b); });
   }
@@ -51,8 +51,10 @@ class RunBackend final : public kernels::Backend {
   void convert(kernels::Source from, kernels::Target to, std::byte* rest) const override {
     run_({"convert", Sees::Data, {from.data, to.data, rest}}, [=, this] { real_.convert(from, to, rest); });
   }
-  void accumulate(Reduction reduction, kernels::Target sum, kernels::Source term) const override {
-    run_({"accumulate", Sees::Data, {sum.data, term.data}}, [=, this] { real_.accumulate(reduction, sum, term); });
+  void accumulate(Reduction reduction, const SumScale& scale, kernels::Target sum,
+                  kernels::Source term) const override {
+    run_({"accumulate", Sees::Data, {sum.data, term.data}},
+         [=, this] { real_.accumulate(reduction, scale, sum, term); });
   }
   void compare(kernels::Source a, const std::byte* b, kernels::Comparison* sums) const override {
     run_({"compare", Sees::Data, {a.data, b, sums}}, [=, this] { real_.compare(a, b, sums); });

@@ -16,7 +16,7 @@ void star(GraphBuilder& g) {
     return;
   }
   g.copy(g.output(), g.input());
-  for (Rank from = 1; from < g.size(); ++from) g.receive_reduce(g.output(), g.output(), from);
+  for (Rank from = 1; from < g.size(); ++from) g.receive_reduce(g.output(), g.output(), from, Brings::Term);
   g.finish(g.output());
   for (Rank to = 1; to < g.size(); ++to) g.send(g.output(), to);
 }

@@ -12,7 +12,7 @@ void build(GraphBuilder& graph) {
   }
   Region sum = graph.input();
   for (Rank peer = 1; peer < graph.size(); ++peer) {
-    graph.receive_reduce(graph.output(), sum, peer);
+    graph.receive_reduce(graph.output(), sum, peer, Brings::Term);
     sum = graph.output();
   }
   if (graph.size() == 1) graph.copy(graph.output(), graph.input());

@@ -26,7 +26,7 @@ const Algorithm adding = {
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
-          if (g.position() == 0) g.receive_reduce(g.output(), g.input(), 1);
+          if (g.position() == 0) g.receive_reduce(g.output(), g.input(), 1, Brings::Term);
         },
 };
 

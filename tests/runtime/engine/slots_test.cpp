@@ -16,7 +16,7 @@ const Algorithm collecting = {
     .build =
         [](GraphBuilder& g) {
           for (Rank peer = 1; g.position() == 0 && peer < g.size(); ++peer) {
-            g.receive_reduce(g.output(peer), g.input(peer), peer);
+            g.receive_reduce(g.output(peer), g.input(peer), peer, Brings::Term);
           }
         },
 };

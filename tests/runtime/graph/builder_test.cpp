@@ -98,7 +98,7 @@ TEST(Builder, AScratchBlockIsAsLongAsTheLongestRangeThatItStandsFor) {
 TEST(Builder, EdgesThatOthersImplyAreLeftOut) {
   GraphBuilder g = builder();
   g.receive(g.output(), 1);
-  g.receive_reduce(g.output(), g.output(), 2);
+  g.receive_reduce(g.output(), g.output(), 2, Brings::Term);
   g.send(g.output(), 3);
   g.receive(g.output(), 3);
   EXPECT_EQ(edges_of(std::move(g)), (Edges{{0, 1}, {1, 2}, {2, 3}}));
@@ -136,7 +136,7 @@ TEST(Builder, MessagesAreCountedByPairAndDirection) {
   g.receive(g.output(), 1);
   g.send(g.input(), 2);
   g.send(g.input(), 1);
-  g.receive_reduce(g.output(), g.input(), 1);
+  g.receive_reduce(g.output(), g.input(), 1, Brings::Term);
   const Graph graph = std::move(g).build();
   std::vector<std::uint32_t> indices;
   for (const Step& step : graph.steps()) indices.push_back(step.index);
@@ -158,9 +158,9 @@ TEST(Builder, PeersAndPiecesWrapAround) {
 
 TEST(Builder, FinishMarksTheLastStepThatWroteTheRegion) {
   GraphBuilder g = builder();
-  g.receive_reduce(g.output(1), g.input(1), 1);
-  g.receive_reduce(g.output(1), g.output(1), 2);
-  g.receive_reduce(g.output(2), g.input(2), 2);
+  g.receive_reduce(g.output(1), g.input(1), 1, Brings::Term);
+  g.receive_reduce(g.output(1), g.output(1), 2, Brings::Term);
+  g.receive_reduce(g.output(2), g.input(2), 2, Brings::Sum);
   g.finish(g.output(1));
   g.finish(g.output(2), 2);
   const Graph graph = std::move(g).build();

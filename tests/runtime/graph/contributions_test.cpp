@@ -17,7 +17,7 @@ const Algorithm uneven = {
     .build =
         [](GraphBuilder& g) {
           if (g.position() == 0) {
-            g.receive_reduce(g.output(0, 1, 2), g.input(0, 1, 2), 1);
+            g.receive_reduce(g.output(0, 1, 2), g.input(0, 1, 2), 1, Brings::Term);
             g.copy(g.output(1, 2, 2), g.input(1, 2, 2));
           } else if (g.position() == 1) {
             g.send(g.input(0, 2, 4), 0);

@@ -190,6 +190,19 @@ TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
   expect_rejected(plan, {"position 2 step 8", "receive 4 from position 1 meets no send"});
 }
 
+TEST(Verify, RejectsASumThatIsReducedAsATermAndATermThatIsReducedAsASum) {
+  for (const auto& [index, wrong] : {std::pair(0u, "it brings a term, and is reduced as a sum"),
+                                     std::pair(1u, "it brings a sum, and is reduced as a term")}) {
+    Positions plan = ring();
+    plan.change(1, [&](auto& steps, auto&) {
+      const auto step = std::ranges::find_if(
+          steps, [&](const Step& one) { return one.kind == StepKind::ReceiveReduce && one.index == index; });
+      step->brings_term = !step->brings_term;
+    });
+    expect_rejected(plan, {"message", wrong});
+  }
+}
+
 TEST(Verify, RejectsAMessageOfDifferentIntervals) {
   Positions plan = ring();
   plan.change(1, [](auto& steps, auto&) {
@@ -250,7 +263,7 @@ const Algorithm naive_exchange = {
     .build =
         [](GraphBuilder& g) {
           g.send(g.output(), 1 - g.position());
-          g.receive_reduce(g.output(), g.output(), 1 - g.position());
+          g.receive_reduce(g.output(), g.output(), 1 - g.position(), Brings::Term);
         },
 };
 
