@@ -15,7 +15,6 @@ struct AnswerRow {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::pack_time);
     const Slot slot(call.part, slots);
-    const Extent& own = data.of(0);
     std::uint32_t numbers[most_columns];
     std::size_t answered = 0, at = 0;
     const auto each = [&](const auto& visit) {
@@ -28,15 +27,22 @@ struct AnswerRow {
     call.backend.copy_bytes(reinterpret_cast<const std::byte*>(numbers), answered * number_bytes, message->data);
     at = answered * number_bytes;
     each([&](std::uint32_t column) {
-      const Stretch block = slot.block(column);
-      std::byte* const from = element(own, block.offset);
-      call.backend.copy({}, {own.dtype, message->data + at, block.count}, from);
-      at += block.count * size_of(own.dtype);
-      if (data.is_kept() && slot.has(column, slot.asked(column))) call.backend.clear({own.dtype, from, block.count});
+      take(call, slot, column, message->data + at);
+      at += slot.block(column).count * size_of(call.part.call.dtype);
     });
     *bytes = at;
     call.measures.tell(measure::up, static_cast<double>(answered));
     return {};
+  }
+
+  /// Writes the block that is asked for, or zeros if it does not travel. What is sent leaves a residual.
+  void take(const KernelCall& call, const Slot& slot, std::uint32_t column, std::byte* to) const {
+    const Extent& own = data.of(0);
+    const Stretch block = slot.block(column);
+    if (!slot.has(column, slot.asked(column))) return call.backend.clear({own.dtype, to, block.count});
+    std::byte* const from = element(own, block.offset);
+    call.backend.copy({}, {own.dtype, to, block.count}, from);
+    if (data.is_kept()) call.backend.clear({own.dtype, from, block.count});
   }
 };
 

@@ -93,9 +93,10 @@ struct ReduceRow {
   /// The ranks that have terms are the first ones.
   static std::size_t terms_of(const PartView& part) { return static_cast<std::size_t>(roles_of(part).terms()); }
 
-  /// Takes the own blocks.
+  /// Takes the own blocks. With a burst, those that do not travel are asked for too, and count as zeros.
   void take_own(const PartView& part, const Slot& slot, const Sets& sets, kernels::BlockSource* all) const {
     each_answered(slot, part.position, [&](std::uint32_t column) {
+      if (!slot.has(column, slot.asked(column))) return;
       const std::size_t i = column * terms_of(part) + static_cast<std::size_t>(part.position);
       all[i] = {.set = sets.one(), .data = element(data.of(0), slot.block(column).offset)};
     });
