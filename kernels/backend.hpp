@@ -298,14 +298,16 @@ class Backend {
   virtual void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
                                 std::byte* right) const = 0;
   /// Multiplies the left by the transposed right factor. `does` says what becomes of the array.
-  virtual void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
-                                ProductUse does, Target to) const = 0;
+  virtual void multiply_factors(const Factors& factors, ProductUse does, Target to) const = 0;
   /// Makes so many vectors of a factor orthonormal, in their order (modified Gram-Schmidt). A vector that is nearly a
-  /// combination of those before it becomes 0. `sums` has room for 3 sums, as it has for draw_missing().
+  /// combination of those before it becomes 0. Vectors of all finite numbers do. `sums` has room for 3 sums, as it has
+  /// for draw_missing().
   virtual void orthonormalize(std::size_t vectors, Target factor, double* sums) const = 0;
-  /// Draws those of the vectors of a factor that are 0 or have an infinity or a NaN. Their elements become numbers
-  /// between -1 and 1.
-  virtual void draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const = 0;
+  /// Draws those of the vectors of a factor that are 0 or have an infinity or a NaN. Then it multiplies each vector by
+  /// a power of two, so that no magnitude is above `most`, which is a power of two, and that of a vector which was not
+  /// drawn is not far below.
+  virtual void draw_missing(std::size_t vectors, const RandomStream& random, double most, Target factor,
+                            double* sums) const = 0;
 
   // These work on sketches (kernels/sketches.hpp). A map has a bit for each block of an array, and its bits beyond the
   // last block count as 0. There are at most 2^32 - 1 blocks. Maps are control tables or data.

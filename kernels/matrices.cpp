@@ -2,7 +2,10 @@
 
 #include <Kokkos_Macros.hpp>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "kernels/elements.hpp"
 #include "kernels/reduce.hpp"
@@ -75,19 +78,18 @@ struct ColumnsKernel {
 /// Row i of the product of both factors.
 template <class T, ProductUse does>
 struct ProductKernel {
-  MatrixShape shape;
-  const std::byte* left;
-  const std::byte* right;
+  Factors by;
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const MatrixShape& shape = by.shape;
     const std::size_t first = i * shape.columns, rows = shape.rows();
     const std::size_t length = RowKernel<T>::lesser(shape.columns, shape.count - first);
     T factors[MatrixShape::most_rank] = {};
-    for (std::size_t k = 0; k < shape.rank; ++k) factors[k] = load<T>(left, k * rows + i);
+    for (std::size_t k = 0; k < shape.rank; ++k) factors[k] = static_cast<T>(by.scale) * load<T>(by.left, k * rows + i);
     for (std::size_t j = 0; j < length; ++j) {
-      T product = factors[0] * load<T>(right, j);
-      for (std::size_t k = 1; k < shape.rank; ++k) product += factors[k] * load<T>(right, k * shape.columns + j);
+      T product = factors[0] * load<T>(by.right, j);
+      for (std::size_t k = 1; k < shape.rank; ++k) product += factors[k] * load<T>(by.right, k * shape.columns + j);
       if constexpr (does == ProductUse::Replaces) {
         store<T>(to, first + j, product);
       } else {
@@ -97,29 +99,52 @@ struct ProductKernel {
   }
 };
 
-/// *sum = the sum of the products of the elements of two vectors. One team adds them up in pieces, and the pieces in
-/// order, so that the sum has the same bits everywhere. Vectors are short beside their matrix.
+/// The products of the elements of two vectors, which are added up.
 template <class T>
-struct DotKernel {
+struct Products {
+  const std::byte* a;
+  const std::byte* b;
+
+  KOKKOS_INLINE_FUNCTION double operator()(std::size_t i) const {
+    return static_cast<double>(load<T>(a, i)) * static_cast<double>(load<T>(b, i));
+  }
+  KOKKOS_INLINE_FUNCTION static double join(double x, double y) { return x + y; }
+};
+
+/// The magnitudes of the elements of a vector, of which the largest counts. That of a NaN is infinite.
+template <class T>
+struct Magnitudes {
+  const std::byte* of;
+
+  KOKKOS_INLINE_FUNCTION double operator()(std::size_t i) const {
+    const auto value = static_cast<double>(load<T>(of, i));
+    return value - value == 0 ? (value < 0 ? -value : value) : std::numeric_limits<double>::infinity();
+  }
+  KOKKOS_INLINE_FUNCTION static double join(double x, double y) { return x < y ? y : x; }
+};
+
+/// *result = what the terms of a vector's elements are together. One team joins them in pieces, and the pieces in
+/// order, so that a sum has the same bits everywhere. Vectors are short beside their matrix.
+template <class T, class Terms>
+struct FoldKernel {
   static constexpr std::size_t piece = 256, pieces_at_once = 256;
   static constexpr std::size_t scratch_bytes = pieces_at_once * sizeof(double);
 
-  const std::byte* a;
-  const std::byte* b;
+  Terms terms;
   std::size_t count;
-  double* sum;
+  double* result;
 
   KOKKOS_INLINE_FUNCTION void operator()(const Space::Team& team) const {
     auto* const sums = team.scratch<double>();
-    const DotKernel dot = *this;
+    const FoldKernel fold = *this;
     const std::size_t pieces = (count + piece - 1) / piece;
-    team.once([=] { *dot.sum = 0; });
+    team.once([=] { *fold.result = 0; });
     for (std::size_t first = 0; first < pieces; first += pieces_at_once) {
       const std::size_t some = RowKernel<T>::lesser(pieces - first, pieces_at_once);
-      team.each(some, [=](std::size_t i) { sums[i] = dot.of_piece(first + i); });
+      team.each(some, [=](std::size_t i) { sums[i] = fold.of_piece(first + i); });
       team.barrier();
       team.once([=] {
-        for (std::size_t i = 0; i < some; ++i) *dot.sum += sums[i];
+        for (std::size_t i = 0; i < some; ++i) *fold.result = Terms::join(*fold.result, sums[i]);
       });
       team.barrier();
     }
@@ -130,16 +155,35 @@ struct DotKernel {
     double sums[lanes] = {};
     const std::size_t whole = length / lanes * lanes;
     for (std::size_t j = 0; j < whole; j += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += product(first + j + lane);
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = Terms::join(sums[lane], terms(first + j + lane));
     }
-    for (std::size_t j = whole; j < length; ++j) sums[j - whole] += product(first + j);
+    for (std::size_t j = whole; j < length; ++j) sums[j - whole] = Terms::join(sums[j - whole], terms(first + j));
     double all = 0;
-    for (double one : sums) all += one;
+    for (double one : sums) all = Terms::join(all, one);
     return all;
   }
+};
 
-  KOKKOS_INLINE_FUNCTION double product(std::size_t i) const {
-    return static_cast<double>(load<T>(a, i)) * static_cast<double>(load<T>(b, i));
+/// Is this the largest magnitude of a vector that has a length?
+KOKKOS_INLINE_FUNCTION bool has_length(double largest) { return largest > 0 && largest - largest == 0; }
+
+/// Multiplies a vector that has a length by a power of two, so that no magnitude is above `most`, a power of two.
+template <class T>
+struct FitKernel {
+  const double* largest;  ///< of the vector's magnitudes
+  double most;
+  std::byte* to;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const double by = has_length(*largest) ? inverse_of(*largest) : 1;
+    store<T>(to, i, static_cast<T>(static_cast<double>(load<T>(to, i)) * by * (most / 4)));
+  }
+
+  /// A power of two whose product with the number is below 4.
+  KOKKOS_INLINE_FUNCTION static double inverse_of(double number) {
+    constexpr std::uint64_t bias = 1023, fraction = 52;
+    const std::uint64_t exponent = std::bit_cast<std::uint64_t>(number) >> fraction;
+    return std::bit_cast<double>((exponent < 2 * bias ? 2 * bias - exponent : 1) << fraction);
   }
 };
 
@@ -179,11 +223,11 @@ template <class T>
 struct DrawKernel {
   RandomStream random;
   std::size_t vector;
-  const double* square;  ///< of the vector's length
+  const double* largest;  ///< of the vector's magnitudes
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    if (*square > 0 && NormKernel<T>::is_finite(*square)) return;
+    if (has_length(*largest)) return;
     const std::array words =
         philox({static_cast<std::uint32_t>(random.draw), static_cast<std::uint32_t>(random.draw >> 32),
                 static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(vector)},
@@ -193,16 +237,24 @@ struct DrawKernel {
   }
 };
 
-template <class T>
-void dot(const std::byte* a, const std::byte* b, std::size_t count, double* sum) {
-  Space::for_teams(1, DotKernel<T>::scratch_bytes, DotKernel<T>{a, b, count, sum});
+template <class T, class Terms>
+void fold(const Terms& terms, std::size_t count, double* result) {
+  using Kernel = FoldKernel<T, Terms>;
+  Space::for_teams(1, Kernel::scratch_bytes, Kernel{terms, count, result});
 }
 
-/// Makes vector k orthogonal to those before it, and 1 long.
+template <class T>
+void dot(const std::byte* a, const std::byte* b, std::size_t count, double* sum) {
+  fold<T>(Products<T>{a, b}, count, sum);
+}
+
+/// Makes vector k orthogonal to those before it, and 1 long. It is scaled first, so that its square is a number.
 template <class T>
 void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k, double* sums) {
   double *const before = &sums[0], *const share = &sums[1], *const after = &sums[2];
   std::byte* const own = vectors + k * length * sizeof(T);
+  fold<T>(Magnitudes<T>{own}, length, before);
+  Space::for_each(length, FitKernel<T>{before, 1, own});
   dot<T>(own, own, length, before);
   for (std::size_t l = 0; l < k; ++l) {
     const std::byte* const other = vectors + l * length * sizeof(T);
@@ -235,13 +287,12 @@ void SpaceBackend::multiply_by_left(const MatrixShape& shape, Source matrix, con
   });
 }
 
-void SpaceBackend::multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
-                                    ProductUse does, Target to) const {
+void SpaceBackend::multiply_factors(const Factors& factors, ProductUse does, Target to) const {
   with_number(to.dtype, [&]<class T>(Element<T>) {
     if (does == ProductUse::Replaces) {
-      Space::for_each(shape.rows(), ProductKernel<T, ProductUse::Replaces>{shape, left, right, to.data});
+      Space::for_each(factors.shape.rows(), ProductKernel<T, ProductUse::Replaces>{factors, to.data});
     } else {
-      Space::for_each(shape.rows(), ProductKernel<T, ProductUse::Subtracts>{shape, left, right, to.data});
+      Space::for_each(factors.shape.rows(), ProductKernel<T, ProductUse::Subtracts>{factors, to.data});
     }
   });
 }
@@ -254,13 +305,15 @@ void SpaceBackend::orthonormalize(std::size_t vectors, Target factor, double* su
   });
 }
 
-void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const {
+void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random, double most, Target factor,
+                                double* sums) const {
   with_number(factor.dtype, [&]<class T>(Element<T>) {
     const std::size_t length = factor.count / vectors;
     for (std::size_t k = 0; k < vectors; ++k) {
       std::byte* const own = factor.data + k * length * sizeof(T);
-      dot<T>(own, own, length, sums);
+      fold<T>(Magnitudes<T>{own}, length, sums);
       Space::for_each(length, DrawKernel<T>{random, k, sums, own});
+      Space::for_each(length, FitKernel<T>{sums, most, own});
     }
   });
 }

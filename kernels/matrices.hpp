@@ -18,6 +18,14 @@ struct MatrixShape {
   constexpr std::size_t rows() const { return (count + columns - 1) / columns; }
 };
 
+/// Two factors, and what their product is multiplied by.
+struct Factors {
+  MatrixShape shape{};
+  const std::byte* left = nullptr;
+  const std::byte* right = nullptr;
+  double scale = 1;
+};
+
 /// What Backend::multiply_factors does with the product.
 enum class ProductUse {
   Replaces,   ///< the array becomes the product

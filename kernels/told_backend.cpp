@@ -327,11 +327,10 @@ void ToldBackend::multiply_by_left(const MatrixShape& shape, Source matrix, cons
   results.wait();
 }
 
-void ToldBackend::multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
-                                   ProductUse does, Target to) const {
+void ToldBackend::multiply_factors(const Factors& factors, ProductUse does, Target to) const {
   ToldResults results(cells_);
   results.note(to.data);
-  on_.multiply_factors(shape, left, right, does, to);
+  on_.multiply_factors(factors, does, to);
   results.wait();
 }
 
@@ -342,10 +341,11 @@ void ToldBackend::orthonormalize(std::size_t vectors, Target factor, double* sum
   results.wait();
 }
 
-void ToldBackend::draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const {
+void ToldBackend::draw_missing(std::size_t vectors, const RandomStream& random, double most, Target factor,
+                               double* sums) const {
   ToldResults results(cells_);
   results.note(factor.data);
-  on_.draw_missing(vectors, random, factor, sums);
+  on_.draw_missing(vectors, random, most, factor, sums);
   results.wait();
 }
 

@@ -90,10 +90,10 @@ class ToldBackend final : public Backend {
                          std::byte* left) const override;
   void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
                         std::byte* right) const override;
-  void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right, ProductUse does,
-                        Target to) const override;
+  void multiply_factors(const Factors& factors, ProductUse does, Target to) const override;
   void orthonormalize(std::size_t vectors, Target factor, double* sums) const override;
-  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor, double* sums) const override;
+  void draw_missing(std::size_t vectors, const RandomStream& random, double most, Target factor,
+                    double* sums) const override;
   void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
   void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;
   void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,

@@ -1,3 +1,6 @@
+#include <bit>
+#include <cmath>
+
 #include "algorithms/lowrank/steps.hpp"
 #include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/phases/sparse.hpp"
@@ -17,7 +20,19 @@ kernels::Source source(const Extent& from) { return {from.dtype, from.data, from
 kernels::Target target(const Extent& to) { return {to.dtype, to.data, to.count}; }
 double* sums_at(const Extent& to) { return reinterpret_cast<double*>(to.data); }
 
-/// Draws vectors of the right factor where there are none: in the first run, and where the last sum had fewer.
+/// What the left factor's vectors, which are 1 long, are scaled by, so that the products of a matrix with them are no
+/// larger than its elements. It is a power of two, so that it changes no bit of a result.
+double scale_of_left(const PartView& part) {
+  return std::exp2(-((static_cast<int>(std::bit_width(shape_of(part).rows())) + 1) / 2));
+}
+/// The product of such a left factor with the right one that comes of it.
+kernels::Factors factors_of(const PartView& part, const Extent& left, const Extent& right) {
+  const double scale = scale_of_left(part);
+  return {shape_of(part), left.data, right.data, 1 / (scale * scale)};
+}
+
+/// Draws vectors of the right factor where there are none: in the first run, and where the last sum had fewer. Scales
+/// them so that the products of a matrix with them are no larger than its elements.
 struct DrawMissing {
   static constexpr std::string_view name = "draw missing";
   Write right, sums;
@@ -26,7 +41,9 @@ struct DrawMissing {
     const Sampler& sampler = call.part.call.options.state->sampler;
     const kernels::RandomStream random{.key = Digest().add(sampler.seed).add(sampler.key).value(),
                                        .draw = call.part.state_run};
-    call.backend.draw_missing(shape_of(call.part).rank, random, target(*right), sums_at(*sums));
+    const kernels::MatrixShape shape = shape_of(call.part);
+    const double most = 1 / static_cast<double>(std::bit_ceil(shape.columns));
+    call.backend.draw_missing(shape.rank, random, most, target(*right), sums_at(*sums));
     return {};
   }
 };
@@ -50,6 +67,7 @@ struct Orthonormalize {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::orthonormalize_time);
     call.backend.orthonormalize(shape_of(call.part).rank, target(*left), sums_at(*sums));
+    call.backend.copy({.multiplier = scale_of_left(call.part)}, target(*left), left->data);
     return {};
   }
 };
@@ -75,7 +93,7 @@ struct WriteProduct {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::decode_time);
     const kernels::Target to = target(*output);
-    call.backend.multiply_factors(shape_of(call.part), left->data, right->data, kernels::ProductUse::Replaces, to);
+    call.backend.multiply_factors(factors_of(call.part, *left, *right), kernels::ProductUse::Replaces, to);
     call.backend.copy(scale_of_scaled_terms(call.part.call.reduction, call.part.size), to, to.data);
     return {};
   }
@@ -90,7 +108,7 @@ struct TakeContributed {
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::decode_time);
-    call.backend.multiply_factors(shape_of(call.part), left->data, right->data, kernels::ProductUse::Subtracts,
+    call.backend.multiply_factors(factors_of(call.part, *left, *right), kernels::ProductUse::Subtracts,
                                   target(*residual));
     return {};
   }

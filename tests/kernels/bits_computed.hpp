@@ -245,7 +245,7 @@ inline void factor_all(const Backend& on, const Given& given, Results& results) 
     const Source source{given.dtype, matrix.data(), given.count};
     std::vector<double> sums(3);
     on.clear({given.dtype, right.data(), rights});
-    on.draw_missing(shape.rank, {.key = 7, .draw = 2}, {given.dtype, right.data(), rights}, sums.data());
+    on.draw_missing(shape.rank, {.key = 7, .draw = 2}, 0x1p-4, {given.dtype, right.data(), rights}, sums.data());
     results.emplace_back("drawn", comparable(given.dtype, right.data(), rights));
     on.multiply_by_right(shape, source, right.data(), left.data());
     results.emplace_back("left", comparable(given.dtype, left.data(), lefts));
@@ -254,7 +254,7 @@ inline void factor_all(const Backend& on, const Given& given, Results& results) 
     on.multiply_by_left(shape, source, left.data(), right.data());
     results.emplace_back("right", comparable(given.dtype, right.data(), rights));
     for (ProductUse does : {ProductUse::Subtracts, ProductUse::Replaces}) {
-      on.multiply_factors(shape, left.data(), right.data(), does, {given.dtype, matrix.data(), given.count});
+      on.multiply_factors({shape, left.data(), right.data(), 4}, does, {given.dtype, matrix.data(), given.count});
       results.emplace_back("product", comparable(given.dtype, matrix.data(), given.count));
     }
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "kernels/backend.hpp"
@@ -101,12 +102,13 @@ TEST(Matrices, BecomeTheProductOfTheirFactorsOrLoseIt) {
     for (const MatrixShape& shape : shapes) {
       for (ProductUse does : {ProductUse::Replaces, ProductUse::Subtracts}) {
         Given given(dtype, shape), before = given;
-        tested().multiply_factors(shape, given.left.data(), given.right.data(), does,
+        tested().multiply_factors({shape, given.left.data(), given.right.data(), 0.5}, does,
                                   {dtype, given.matrix.data(), shape.count});
         for (std::size_t place = 0; place < shape.count; ++place) {
           const std::size_t i = place / shape.columns, j = place % shape.columns;
           double product = 0;
           for (std::size_t k = 0; k < shape.rank; ++k) product += given.left_at(k, i) * given.right_at(k, j);
+          product *= 0.5;
           const double expected = does == ProductUse::Replaces ? product : before.at(i, j) - product;
           ASSERT_EQ(given.at(i, j), expected) << shape.count << " in " << shape.columns;
         }
@@ -124,7 +126,7 @@ TEST(Matrices, LoseNoInfinityAndNoNan) {
                           0);
   const Elements ones(2, oracle::encode(Dtype::F32, 1));
   Block left = block_of(Dtype::F32, ones, 0), right = block_of(Dtype::F32, ones, 0);
-  tested().multiply_factors(shape, left.data(), right.data(), ProductUse::Subtracts, {Dtype::F32, matrix.data(), 4});
+  tested().multiply_factors({shape, left.data(), right.data()}, ProductUse::Subtracts, {Dtype::F32, matrix.data(), 4});
   EXPECT_EQ(numbers_of(Dtype::F32, matrix, 4), (std::vector<double>{0, 0, 0, 4}));
 }
 
@@ -205,7 +207,7 @@ TEST(Factors, AreDrawnWhereTheyAreMissing) {
     elements[3 * length + 5] = oracle::encode(dtype, std::nan(""));
     Block factor = block_of(dtype, elements, 1), other = factor, again = factor;
     const auto draw = [&](Block& to, std::uint64_t number) {
-      tested().draw_missing(4, {.key = 5, .draw = number}, {dtype, to.data(), 4 * length}, Sums(3).data());
+      tested().draw_missing(4, {.key = 5, .draw = number}, 4, {dtype, to.data(), 4 * length}, Sums(3).data());
       EXPECT_TRUE(to.guards_hold());
       return numbers_of(dtype, to, 4 * length);
     };
@@ -214,7 +216,8 @@ TEST(Factors, AreDrawnWhereTheyAreMissing) {
     EXPECT_NE(draw(other, 2), after);
     double sum = 0;
     for (std::size_t i = 0; i < length; ++i) {
-      EXPECT_EQ(after[length + i], before[length + i]);
+      EXPECT_EQ(after[length + i] * (before[length] / after[length]), before[length + i]);
+      EXPECT_LE(std::fabs(after[length + i]), 4);
       EXPECT_LT(std::fabs(after[i]), 1);
       sum += after[i];
     }
@@ -222,6 +225,34 @@ TEST(Factors, AreDrawnWhereTheyAreMissing) {
     EXPECT_NEAR(product_of(after, length, 0, 0) / length, 1.0 / 3, 0.05);
     EXPECT_LT(std::fabs(product_of(after, length, 0, 2) / length), 0.06) << "vectors depend on each other";
     EXPECT_NEAR(product_of(after, length, 3, 3) / length, 1.0 / 3, 0.05);
+  }
+}
+
+/// The largest magnitudes of a type, and its least ones, which have fewer bits.
+TEST(Factors, OfAllFiniteNumbersBecomeOrthonormalAndAreScaledByPowersOfTwo) {
+  constexpr std::size_t length = 300;
+  for (const auto& [dtype, size, precision] : {std::tuple{Dtype::F32, 3e37, 1e-5},
+                                               {Dtype::F32, 1e-37, 1e-5},
+                                               {Dtype::F32, 1e-42, 1e-2},
+                                               {Dtype::F64, 1e307, 1e-13},
+                                               {Dtype::F64, 1e-305, 1e-13},
+                                               {Dtype::F64, 1e-320, 1e-2}}) {
+    Elements elements = drawn(draw_normal, dtype, 2 * length);
+    for (std::uint64_t& one : elements) one = oracle::encode(dtype, oracle::decode(dtype, one) * size);
+    Block factor = block_of(dtype, elements, 1), scaled = factor;
+    const std::vector<double> before = numbers_of(dtype, factor, 2 * length);
+    tested().orthonormalize(2, {dtype, factor.data(), 2 * length}, Sums(3).data());
+    const std::vector<double> after = numbers_of(dtype, factor, 2 * length);
+    EXPECT_NEAR(product_of(after, length, 0, 0), 1, precision) << size;
+    EXPECT_NEAR(product_of(after, length, 1, 1), 1, precision) << size;
+    EXPECT_NEAR(product_of(after, length, 0, 1), 0, precision) << size;
+    tested().draw_missing(2, {}, 0x1p-9, {dtype, scaled.data(), 2 * length}, Sums(3).data());
+    const std::vector<double> now = numbers_of(dtype, scaled, 2 * length);
+    const int exponent = std::ilogb(now[0]) - std::ilogb(before[0]);
+    for (std::size_t i = 0; i < length; ++i) {
+      ASSERT_EQ(now[i], std::ldexp(before[i], exponent)) << size;
+      ASSERT_LE(std::fabs(now[i]), 0x1p-9) << size;
+    }
   }
 }
 

@@ -221,19 +221,18 @@ class RunBackend final : public kernels::Backend {
     run_({"multiply_by_left", Sees::Data, {matrix.data, left, right}},
          [=, this] { real_.multiply_by_left(shape, matrix, left, right); });
   }
-  void multiply_factors(const kernels::MatrixShape& shape, const std::byte* left, const std::byte* right,
-                        kernels::ProductUse does, kernels::Target to) const override {
-    run_({"multiply_factors", Sees::Data, {left, right, to.data}},
-         [=, this] { real_.multiply_factors(shape, left, right, does, to); });
+  void multiply_factors(const kernels::Factors& factors, kernels::ProductUse does, kernels::Target to) const override {
+    run_({"multiply_factors", Sees::Data, {factors.left, factors.right, to.data}},
+         [=, this] { real_.multiply_factors(factors, does, to); });
   }
   void orthonormalize(std::size_t vectors, kernels::Target factor, double* sums) const override {
     run_({"orthonormalize", Sees::Data, {factor.data, sums}},
          [=, this] { real_.orthonormalize(vectors, factor, sums); });
   }
-  void draw_missing(std::size_t vectors, const kernels::RandomStream& random, kernels::Target factor,
+  void draw_missing(std::size_t vectors, const kernels::RandomStream& random, double most, kernels::Target factor,
                     double* sums) const override {
     run_({"draw_missing", Sees::Data, {factor.data, sums}},
-         [=, this] { real_.draw_missing(vectors, random, factor, sums); });
+         [=, this] { real_.draw_missing(vectors, random, most, factor, sums); });
   }
   void sketch(const kernels::SketchShape& shape, kernels::Source from, const std::byte* map,
               kernels::Target table) const override {

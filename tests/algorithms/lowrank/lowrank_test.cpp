@@ -175,6 +175,33 @@ TEST(LowRank, AllStatesHaveTheSameRightFactorAndSeedsMakeIt) {
   }
 }
 
+/// A sum of small rank is exact up to rounding in each run, as far as the type holds it. Numbers near the least ones
+/// have fewer bits.
+TEST(LowRank, ServesAllFiniteNumbers) {
+  const auto check = []<class T>(T, double size, double error) {
+    auto inputs = matrices<T>(3, 32 * 32, 32, 2);
+    for (auto& input : inputs) {
+      for (T& value : input) value = static_cast<T>(static_cast<double>(value) * size);
+    }
+    std::vector<double> scaled(inputs[0].size());  // a norm of these numbers is a number
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      for (const auto& input : inputs) scaled[i] += static_cast<double>(input[i]) / size;
+    }
+    MethodRig rig(3);
+    for (int run = 0; run < 4; ++run) {
+      std::vector<double> got;
+      for (const T value : rig.run(inputs, "lowrank:rank=3,feedback=0")[1]) {
+        got.push_back(static_cast<double>(value) / size);
+      }
+      EXPECT_LT(relative_error(got, scaled), error) << size << ", run " << run;
+    }
+  };
+  for (const double size : {1e37, 1e30, 1e18, 1e-18, 1e-30, 1e-36}) check(float(), size, 1e-5);
+  check(float(), 1e-41, 0.1);
+  for (const double size : {1e306, 1e200, 1e-200, 1e-305}) check(double(), size, 1e-11);
+  check(double(), 1e-319, 0.1);
+}
+
 /// Zeros have no vectors. After them, and after a NaN, the next run draws new ones.
 TEST(LowRank, GoesOnAfterZerosAndAfterANan) {
   MethodRig rig(2);
