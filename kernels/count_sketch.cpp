@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "kernels/block_map.hpp"
 #include "kernels/hashes.hpp"
 #include "kernels/space_backend.hpp"
@@ -101,10 +104,17 @@ struct SketchRow {
     const std::size_t step = Space::team_threads == 1 ? 1 : lane_step();
     const Cell sign = hash.is_negative(x) ? static_cast<Cell>(-1) : static_cast<Cell>(1);
     for (std::size_t lane = first; lane < length; lane += step) {
-      const Cell value = sign * cell_of<Cell>(load<T>(from, begin + lane));
-      store<Cell>(to, cells + lane, load<Cell>(to, cells + lane) + value);
+      const Cell value = cell_of<Cell>(load<T>(from, begin + lane));
+      store<Cell>(to, cells + lane, load<Cell>(to, cells + lane) + (is_lost(value) ? nan() : sign * value));
     }
   }
+
+  /// Is this a zero whose sign is to be kept?
+  KOKKOS_INLINE_FUNCTION bool is_lost(Cell value) const {
+    if constexpr (is_integer_element<Cell>) return false;
+    return shape.signs_zeros && value == Cell{} && std::signbit(static_cast<double>(value));
+  }
+  KOKKOS_INLINE_FUNCTION static Cell nan() { return std::numeric_limits<Cell>::quiet_NaN(); }
 };
 
 /// Backend::decode_sketch for the blocks of one word of the map.

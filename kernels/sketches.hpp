@@ -18,9 +18,10 @@ struct SketchShape {
   static constexpr std::size_t most_rows = 8;
 
   std::uint64_t seed = 0;
-  std::size_t rows = 1;     ///< 1 .. most_rows
-  std::size_t buckets = 1;  ///< of each row: 1 .. 2^32 - 1
-  std::size_t block = 1;    ///< elements of a block
+  std::size_t rows = 1;      ///< 1 .. most_rows
+  std::size_t buckets = 1;   ///< of each row: 1 .. 2^32 - 1
+  std::size_t block = 1;     ///< elements of a block
+  bool signs_zeros = false;  ///< -0, whose sign no cell holds, counts as a NaN, so that its block is not peeled
 
   /// The cells of all rows. Row r begins at the cell r * buckets * block.
   constexpr std::size_t cells() const { return rows * buckets * block; }

@@ -66,7 +66,9 @@ kernels::SketchShape shape_of(const PartView& part) {
   const Stage stage = form_of(part.part).stage;
   const Sketch& asked = options_of(part.call);
   const bool peels = stage == Stage::Peel || stage == Stage::Left;
-  return shape_of(asked, peels ? rows_to_peel : asked.rows, arguments_of(part.part));
+  kernels::SketchShape shape = shape_of(asked, peels ? rows_to_peel : asked.rows, arguments_of(part.part));
+  shape.signs_zeros = peels;
+  return shape;
 }
 std::size_t cells_of(const PartView& part) { return shape_of(part).cells(); }
 

@@ -130,6 +130,17 @@ TEST(Peel, AnInfinityOrANaNSpoilsNoOtherValue) {
   EXPECT_GT(all.peeled.blocks, count * 9 / 10);
 }
 
+TEST(Peel, ZerosWithASignAreLeft) {
+  SketchShape shape = shape_for(4, 10, 3);
+  shape.signs_zeros = true;
+  const std::vector<float> values = {3, -0.0f, 0, 5};
+  const Bytes map = map_of(Bits(4, true));
+  const auto all = peeled<float>(shape, Dtype::F32, table_to_peel(shape, Dtype::F32, values, map), map, 4);
+  EXPECT_EQ(all.left, (Bits{false, true, false, false}));
+  EXPECT_EQ(all.values, (std::vector<float>{3, 77, 0, 5}));
+  EXPECT_FALSE(std::signbit(all.values[2]));
+}
+
 TEST(Peel, ResultsAreScaled) {
   const std::vector<double> values = {3, 6, -9};
   const SketchShape shape = shape_for(3, 10, 3);

@@ -99,6 +99,25 @@ TEST(PeelSums, WithInfinitiesAndNaNsAreThoseOfTheDenseCall) {
   EXPECT_GE(rig.measure("unpeeled"), 2);
 }
 
+TEST(PeelSums, OfZerosHaveTheSignsOfTheDenseCall) {
+  for (const char* options : {"", "block=4"}) {
+    SketchRig rig(2);
+    auto inputs = drawn_inputs<float>(2, 3000, 0.2, 7);
+    inputs[0][100] = inputs[1][100] = -0.0f;
+    inputs[0][101] = inputs[0][102] = -0.0f;
+    inputs[1][101] = 0;
+    inputs[1][102] = 5;
+    inputs[0][103] = 2;
+    inputs[1][103] = -2;
+    rig.run(inputs, {.algorithm = "peel", .options = options});
+    const auto outputs = rig.run(inputs, {.algorithm = "peel", .options = options});
+    EXPECT_EQ(outputs[0], sum_of_all(inputs)) << options;
+    EXPECT_TRUE(outputs[0][100] == 0 && std::signbit(outputs[0][100])) << options;
+    EXPECT_FALSE(std::signbit(outputs[0][101]) || std::signbit(outputs[0][103])) << options;
+    EXPECT_GT(rig.measure("decoded"), 0) << options;
+  }
+}
+
 TEST(PeelSums, OfOtherPlacesThanBeforeHoldNothingOfThem) {
   SketchRig rig(3);
   for (std::size_t run = 0; run < 5; ++run) {
