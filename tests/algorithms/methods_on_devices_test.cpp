@@ -18,8 +18,11 @@ constexpr std::size_t elements = 311;
 /// Calls of one example on buffers of a mock device that all ranks share.
 class CallsOnDevice {
  public:
-  CallsOnDevice(const conformance::Example& example, Rank size, MockDevice& device)
-      : example_(example), device_(device), states_(static_cast<std::size_t>(size)), ranks_(size, [&] {
+  CallsOnDevice(const conformance::Example& example, MockDevice& device)
+      : example_(example),
+        device_(device),
+        states_(static_cast<std::size_t>(example.size())),
+        ranks_(example.size(), [&] {
           RanksOptions options = drawn_options(0);
           options.executor.compute = nullptr;
           options.executor.device = &device;
@@ -41,7 +44,7 @@ class CallsOnDevice {
       std::vector<double> input(elements);
       for (double& value : input) value = random() % 4 == 0 ? static_cast<double>(random() % 33) - 16 : 0;
       device_.copy_now(buffers_[2 * rank], input.data(), bytes);
-      Call call = example_.call(states_[rank], elements);
+      Call call = example_.call(states_[rank]);
       call.input = buffers_[2 * rank];
       call.output = buffers_[2 * rank + 1];
       call.memory = {.kind = MemoryKind::Cuda};
@@ -67,20 +70,18 @@ class MethodsOnDevices : public testing::TestWithParam<const Method*> {};
 // What a call selects may rarely need more memory than ever before; see the property of all methods on the host.
 TEST_P(MethodsOnDevices, NeitherTakeMemoryNorBlockAStreamOnceTheyHaveRun) {
   constexpr std::size_t warm_up = 24, further = 16;
-  for (const Rank size : {1, 2, 3}) {
-    for (const conformance::Example& example : conformance::examples_of(*GetParam(), size, elements)) {
-      MockDevice device;
-      {
-        CallsOnDevice calls(example, size, device);
-        for (std::size_t run = 0; run < warm_up; ++run) calls.call_again();
-        const kernels::DeviceCalls before = device.calls();
-        for (std::size_t run = 0; run < further; ++run) calls.call_again();
-        const kernels::DeviceCalls after = device.calls();
-        EXPECT_LT(after.takes - before.takes, further) << example.text << " on " << size << " ranks";
-        EXPECT_EQ(after.waits, before.waits) << example.text << " on " << size << " ranks";
-      }
-      EXPECT_EQ(device.in_use(), 0u) << example.text << " on " << size << " ranks";
+  for (const conformance::Example& example : conformance::examples_of(*GetParam(), {1, 2, 3}, {elements})) {
+    MockDevice device;
+    {
+      CallsOnDevice calls(example, device);
+      for (std::size_t run = 0; run < warm_up; ++run) calls.call_again();
+      const kernels::DeviceCalls before = device.calls();
+      for (std::size_t run = 0; run < further; ++run) calls.call_again();
+      const kernels::DeviceCalls after = device.calls();
+      EXPECT_LT(after.takes - before.takes, further) << example.text;
+      EXPECT_EQ(after.waits, before.waits) << example.text;
     }
+    EXPECT_EQ(device.in_use(), 0u) << example.text;
   }
 }
 
@@ -99,9 +100,9 @@ TEST_P(MethodsOnDevices, TellHowLongTheDeviceHasTaken) {
       std::any_of(table.begin(), table.end(), [](const Measure* measure) { return measure->is_time_of_kernels(); });
   const MockDeviceOptions options;
   std::size_t told = 0;
-  for (const conformance::Example& example : conformance::examples_of(*GetParam(), 2, elements)) {
+  for (const conformance::Example& example : conformance::examples_of(*GetParam(), {2}, {elements})) {
     MockDevice device(options);
-    CallsOnDevice calls(example, 2, device);
+    CallsOnDevice calls(example, device);
     for (const Report& report : calls.call_again()) {
       const double tasks = time_of_kernels(report) / options.task_seconds;
       EXPECT_NEAR(tasks, std::round(tasks), 1e-6) << example.text << ": a part of it is the host's time";

@@ -25,8 +25,8 @@ bool same_bits(const std::vector<Numbers>& a, const std::vector<Numbers>& b) {
 Calls::Calls(Rank size, const test::RanksOptions& options, std::size_t elements)
     : count(elements), states(static_cast<std::size_t>(size)), reports(states.size()), ranks_(size, options) {}
 
-Calls::Calls(const Example& example, Rank size, const test::RanksOptions& options, std::size_t elements)
-    : Calls(size, options, elements) {
+Calls::Calls(const Example& example, const test::RanksOptions& options)
+    : Calls(example.size(), options, example.count) {
   for (unsigned run = 0; run < 3; ++run) call_again(example, run + 5);
 }
 
@@ -44,7 +44,7 @@ void Calls::call_on(const Example& example, std::vector<Numbers> given, double b
   std::vector<Numbers> memory(states.size(), Numbers(count + 2 * guards, before));
   std::vector<Call> calls;
   for (std::size_t rank = 0; rank < input.size(); ++rank) {
-    Call call = example.call(states[rank], count);
+    Call call = example.call(states[rank]);
     call.input = input[rank].data();
     call.output = memory[rank].data() + guards;
     calls.push_back(call);

@@ -15,9 +15,9 @@ using Numbers = std::vector<double>;
 /// or writes beside its output.
 class Calls {
  public:
-  explicit Calls(Rank size, const test::RanksOptions& options, std::size_t count = 100);
+  Calls(Rank size, const test::RanksOptions& options, std::size_t count = 100);
   /// Makes three calls of an example.
-  Calls(const Example& example, Rank size, const test::RanksOptions& options, std::size_t count = 100);
+  Calls(const Example& example, const test::RanksOptions& options);
 
   /// Calls on inputs that a seed draws: whole numbers, of which many are zero. Outputs hold `before` then.
   void call_again(const Example& example, unsigned seed, double before = 1e9);

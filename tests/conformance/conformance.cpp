@@ -20,6 +20,7 @@ std::string fault_of(const Method& method) try {
 constexpr Property all[] = {
     {"HaveExamplesThatAFewRanksAcceptForEachAlgorithm",
      "4 ranks accept each example, and each allreduce that serves the method has one", fault_of<has_examples>},
+    {"MeanWhatTheirTextsSay", "the text of options makes the same options again", fault_of<means_what_its_texts_say>},
     {"DescribeEachMeasureOnceAndPlansTellJustTheirOwn",
      "measures have names and help, and a plan tells those that it counts once", fault_of<describes_measures>},
     {"RefuseAnOptionThatIsGivenTwice", "an option that is given twice is refused by name",
@@ -40,7 +41,7 @@ constexpr Property all[] = {
      "results and states do not depend on the order of messages and computations, with 100 elements on 1 to 9 ranks",
      fault_of<gives_the_same_bits>},
     {"ServeEveryCount",
-     "with 0, 1, P-1, P+1, 17 and 257 elements on P = 1 to 9 ranks, the order changes no bit, all ranks have the same "
+     "with 0 to 10, 17 and 257 elements on 1 to 9 ranks, the order changes no bit, all ranks have the same "
      "result where none lacks anything, and mass is conserved where there is a residual",
      fault_of<serves_every_count>},
     {"ServeOperandsThatAreEmptySingleOrFull",
@@ -60,6 +61,10 @@ constexpr Property all[] = {
      "an infinity or a NaN in one element of a rank, or in all, is told by the result of its call where there is a "
      "residual, and no state and no later result has one, with 100 elements on 1 to 5 ranks",
      fault_of<forgets_what_is_not_finite>},
+    {"GiveTheDenseBitsWhereTheySayThatTheyLoseNothing",
+     "where Method::lossless holds, or the options ask for nothing, the sums are exact, with the signs of zeros unless "
+     "there is a residual, on 1 to 9 ranks",
+     fault_of<gives_the_dense_bits>},
     {"GoOnFromASavedStateWithTheSameBits", "a state that was saved and restored continues to the same bits",
      fault_of<goes_on_from_a_saved_state>},
     {"DoWhatTheyDoAloneAfterACallOfAnyMethod", "memory that other calls have left behind changes nothing",

@@ -36,19 +36,19 @@ using Bytes = std::vector<std::uint64_t>;  // by rank
 
 /// What each rank sends in the first run of its state, as the graphs of the run's parts tell it. Nothing if the data
 /// decide it.
-std::optional<Bytes> bytes_by_graphs(const Example& example, Rank size, std::size_t count, std::size_t chunk_bytes) {
+std::optional<Bytes> bytes_by_graphs(const Example& example, std::size_t chunk_bytes) {
   MethodState state;
-  const Call call = example.call(state, count);
-  const Hosts hosts = size;
+  const Call call = example.call(state);
+  const Hosts& hosts = example.hosts;
   Plan plan;
   make_plan({call, *example.algorithm, hosts, chunk_bytes}, plan);
-  Bytes bytes(static_cast<std::size_t>(size));
+  Bytes bytes(static_cast<std::size_t>(example.size()));
   for (const PartPlan& part : plan.parts) {
     const Algorithm& program = part.program ? *part.program : *example.algorithm;
     const Order order = order_of({call, *example.algorithm, hosts, state.sampler}, part);
     const Structure structure = structure_of_call(part.structure, false);
     runtime::GraphCost costs(*graphs_of(program, order.placed(hosts), {.structure = structure}));
-    for (Rank rank = 0; rank < size; ++rank) {
+    for (Rank rank = 0; rank < example.size(); ++rank) {
       const runtime::PartCost& cost = costs.of(order.position_of(rank), part.data.count);
       if (cost.depends_on_data || example.method->follow) return std::nullopt;
       bytes[static_cast<std::size_t>(rank)] += cost.sent.bytes_of(call.dtype);
@@ -58,14 +58,14 @@ std::optional<Bytes> bytes_by_graphs(const Example& example, Rank size, std::siz
 }
 
 /// Compares what ranks report, and what their graphs tell, with what has crossed the transport.
-void check_bytes(const Example& example, Rank size, std::size_t count) {
-  Bytes sent(static_cast<std::size_t>(size));
-  test::RanksOptions options = test::drawn_options(count);
+void check_bytes(const Example& example) {
+  Bytes sent(static_cast<std::size_t>(example.size()));
+  test::RanksOptions options = test::drawn_options(example.count);
   options.wrap = [&](Rank rank, std::unique_ptr<Transport> inner) {
     return std::make_unique<CountingTransport>(std::move(inner), sent[static_cast<std::size_t>(rank)]);
   };
-  Calls calls(size, options, count);
-  const std::optional<Bytes> told = bytes_by_graphs(example, size, count, options.executor.chunk_bytes);
+  Calls calls(example.size(), options, example.count);
+  const std::optional<Bytes> told = bytes_by_graphs(example, options.executor.chunk_bytes);
   for (unsigned run = 0; run < 3; ++run) {
     const Bytes before = sent;
     calls.call_again(example, run + 5);
@@ -83,55 +83,45 @@ void check_bytes(const Example& example, Rank size, std::size_t count) {
 }  // namespace
 
 void touches_only_what_is_declared(const Method& method) {
-  for (Rank size : {1, 2, 3, 5}) {
-    for (const Example& example : examples_of(method, size)) {
-      test::RanksOptions guarded = test::drawn_options(0);
-      guarded.executor.compute = test::guarded_compute;
-      const Calls calls(example, size, guarded), free(example, size, test::drawn_options(0));
-      calls.compare(free, example.text);
-    }
+  for (const Example& example : examples_of(method, {1, 2, 3, 5})) {
+    test::RanksOptions guarded = test::drawn_options(0);
+    guarded.executor.compute = test::guarded_compute;
+    const Calls calls(example, guarded), free(example, test::drawn_options(0));
+    calls.compare(free, example.text);
   }
 }
 
 // The mock device ends the process if a kernel gives it memory that no device reaches, or if the host touches the
 // device's. Its work is done late, and its streams go on in a drawn order.
 void computes_on_a_device(const Method& method) {
-  for (Rank size : {1, 2, 3, 5}) {
-    for (const Example& example : examples_of(method, size)) {
-      const Calls on_host(example, size, test::drawn_options(0));
-      for (const test::OnDevice devices : {test::OnDevice::All, test::OnDevice::Odd}) {
-        const auto options = test::drawn_options(static_cast<std::uint64_t>(size), devices);
-        Calls(example, size, options).compare(on_host, example.text + " on devices");
-      }
+  for (const Example& example : examples_of(method, {1, 2, 3, 5})) {
+    const Calls on_host(example, test::drawn_options(0));
+    for (const test::OnDevice devices : {test::OnDevice::All, test::OnDevice::Odd}) {
+      const auto options = test::drawn_options(static_cast<std::uint64_t>(example.size()), devices);
+      Calls(example, options).compare(on_host, example.text + " on devices");
     }
   }
 }
 
 void reports_the_bytes(const Method& method) {
-  for (Rank size : {1, 2, 3, 4, 5, 8}) {
-    for (const std::size_t count : {1u, 100u, 257u}) {
-      for (const Example& example : examples_of(method, size, count)) check_bytes(example, size, count);
-    }
-  }
+  for (const Example& example : examples_of(method, {1, 2, 3, 4, 5, 8}, {1, 100, 257})) check_bytes(example);
 }
 
 // What is drawn, or selected by a threshold that moves, may rarely need more than ever before. A call that keeps no
 // memory for the next one takes some each time.
 void needs_no_further_memory(const Method& method) {
-  constexpr std::size_t count = 1031, warm_up = 16, further = 32;
-  for (Rank size : {2, 4}) {
-    for (const Example& example : examples_of(method, size, count)) {
-      test::CountedMemory memory;
-      const std::array<MemorySpace*, 1> spaces = {&memory};
-      test::RanksOptions options = test::drawn_options(0);
-      options.executor.memory = spaces;
-      Calls calls(size, options, count);
-      for (std::size_t run = 0; run < warm_up; ++run) calls.call_again(example, 5);
-      const std::size_t before = memory.taken();
-      for (std::size_t run = 0; run < further; ++run) calls.call_again(example, 5);
-      demand(memory.taken() - before < further / 2, "{}: after {} calls, {} further ones take {} blocks of memory",
-             example.text, warm_up, further, memory.taken() - before);
-    }
+  constexpr std::size_t warm_up = 16, further = 32;
+  for (const Example& example : examples_of(method, {2, 4}, {1031})) {
+    test::CountedMemory memory;
+    const std::array<MemorySpace*, 1> spaces = {&memory};
+    test::RanksOptions options = test::drawn_options(0);
+    options.executor.memory = spaces;
+    Calls calls(example.size(), options, example.count);
+    for (std::size_t run = 0; run < warm_up; ++run) calls.call_again(example, 5);
+    const std::size_t before = memory.taken();
+    for (std::size_t run = 0; run < further; ++run) calls.call_again(example, 5);
+    demand(memory.taken() - before < further / 2, "{}: after {} calls, {} further ones take {} blocks of memory",
+           example.text, warm_up, further, memory.taken() - before);
   }
 }
 

@@ -8,23 +8,31 @@
 
 namespace lacuna::conformance {
 
-/// An example of a method, served by one of its algorithms.
+/// A call of a method with some options, served by one of its algorithms.
 struct Example {
   const Method* method;
   MethodOptions options;
   const Algorithm* algorithm;
+  Hosts hosts;        ///< of the ranks that call
+  std::size_t count;  ///< elements
   std::string text;
 
+  Rank size() const { return hosts.size(); }
+
   /// The call of one rank, without buffers.
-  Call call(MethodState& state, std::size_t count = 100) const;
+  Call call(MethodState& state) const;
+  /// The ranks that bring data and get a result. Others may only serve them.
+  std::vector<std::size_t> ranks_with_data() const;
 };
 
-/// Each example of a method with each of its algorithms, as far as ranks on these hosts accept a call of so many
-/// elements.
-std::vector<Example> examples_of_all_collectives(const Method& method, const Hosts& hosts, std::size_t count);
-/// Those that are served by an allreduce.
-std::vector<Example> examples_of(const Method& method, const Hosts& hosts, std::size_t count = 100);
-/// The method with its options as they are by default, served by its allreduces.
-std::vector<Example> defaults_of(const Method& method, const Hosts& hosts, std::size_t count);
+/// Examples by each algorithm of a method on these hosts, with these numbers of elements, as far as the calls are
+/// accepted. Only algorithms that are by_hosts are called on several hosts. The options are made of their declarations
+/// (covering.hpp). Every two values of every two options meet, on many ranks and with many elements if there are any.
+/// Each value meets each of `hosts` and each of `counts`, and so do these each other.
+std::vector<Example> examples_of_all_collectives(const Method& method, const std::vector<Hosts>& hosts,
+                                                 const std::vector<std::size_t>& counts);
+/// Those that are served by an allreduce, on one host with so many ranks.
+std::vector<Example> examples_of(const Method& method, const std::vector<Rank>& sizes,
+                                 const std::vector<std::size_t>& counts = {100});
 
 }  // namespace lacuna::conformance

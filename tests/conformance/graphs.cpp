@@ -1,7 +1,11 @@
 #include "runtime/graph/graphs.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "algorithms/registry/check_method.hpp"
 #include "runtime/graph/graph_cost.hpp"
@@ -35,17 +39,16 @@ void compare_rounds(const PlanRequest& request, const PartPlan& part, std::uint3
 }
 
 /// Compares the rounds of each new part of three runs of an example.
-void compare_rounds(const Example& example, Rank size, std::size_t count,
-                    std::set<std::pair<const Algorithm*, std::string>>& seen) {
+void compare_rounds(const Example& example, std::set<std::tuple<const Algorithm*, Rank, std::string>>& seen) {
   MethodState state;
   for (state.runs = 0; state.runs < 3; ++state.runs) {
-    const Call call = example.call(state, count);
-    const Hosts hosts = size;
+    const Call call = example.call(state);
+    const Hosts& hosts = example.hosts;
     const PlanRequest request{call, *example.algorithm, hosts, 256};
     Plan plan;
     make_plan(request, plan);
     for (const PartPlan& part : plan.parts) {
-      if (!seen.emplace(example.algorithm, part.structure.parameters.text()).second) continue;
+      if (!seen.emplace(example.algorithm, example.size(), part.structure.parameters.text()).second) continue;
       compare_rounds(request, part, 1, example.text);
     }
   }
@@ -59,14 +62,11 @@ void has_graphs_that_fit(const Method& method) {
 }
 
 void states_rounds(const Method& method) {
-  for (Rank size = 1; size <= 17; ++size) {
-    std::set<std::pair<const Algorithm*, std::string>> seen;
-    for (const Example& example : examples_of(method, size)) {
-      if (!method.find(*example.algorithm)->rounds) continue;
-      for (const std::size_t count : {100u, 100'000u}) {  // the longer data have ranges to balance
-        compare_rounds(example, size, count, seen);
-      }
-    }
+  std::vector<Rank> sizes(17);
+  std::iota(sizes.begin(), sizes.end(), 1);
+  std::set<std::tuple<const Algorithm*, Rank, std::string>> seen;
+  for (const Example& example : examples_of(method, sizes, {100, 100'000})) {  // the longer data have ranges to balance
+    if (method.find(*example.algorithm)->rounds) compare_rounds(example, seen);
   }
 }
 

@@ -60,17 +60,16 @@ std::size_t length_of_entries(const Example& example) {
 /// Makes two calls of an example with a state for each rank. What is empty is null.
 class OperandCalls {
  public:
-  OperandCalls(const Example& example, const Hosts& hosts, const std::vector<Rank>& layout, std::size_t count,
-               const Operands& operands)
-      : example_(example), operands_(operands), count_(count), buffers(operands.brings.size()) {
+  OperandCalls(const Example& example, const Operands& operands)
+      : example_(example), operands_(operands), buffers(operands.brings.size()) {
     std::vector<Call> calls;
     for (std::size_t rank = 0; rank < buffers.size(); ++rank) calls.push_back(call_of(rank));
     accepted = std::all_of(calls.begin(), calls.end(),
-                           [&](const Call& call) { return select_algorithm(call, hosts).is_ok(); });
+                           [&](const Call& call) { return select_algorithm(call, example.hosts).is_ok(); });
     if (!accepted) return;
     test::RanksOptions options = test::drawn_options(1);
-    options.hosts = layout;
-    test::Ranks ranks(hosts.size(), options);
+    for (Rank rank = 0; rank < example.size(); ++rank) options.hosts.push_back(example.hosts.host_of(rank));
+    test::Ranks ranks(example.size(), options);
     for (int call = 0; call < 2; ++call) {
       for (const Status& end : ranks.run(calls)) demand(end.is_ok(), "{}: {}", text(), end.to_string());
     }
@@ -90,7 +89,7 @@ class OperandCalls {
   Call call_of(std::size_t rank) {
     static std::uint32_t none = 0;  // an empty list is a list, too
     Buffers& own = buffers[rank];
-    Call call = example_.call(own.state, count_);
+    Call call = example_.call(own.state);
     const std::size_t length = length_of_entries(example_);
     own.elements.resize(input_length(call, static_cast<Rank>(buffers.size())));
     own.output.assign(output_length(call, static_cast<Rank>(buffers.size())), 77);
@@ -110,7 +109,6 @@ class OperandCalls {
 
   const Example& example_;
   const Operands& operands_;
-  std::size_t count_;
 
  public:
   bool accepted = false;
@@ -118,12 +116,12 @@ class OperandCalls {
 };
 
 /// A list gives the bits that its elements give.
-void compare_lists(const Example& example, const Hosts& hosts, std::size_t count, const OperandCalls& elements,
-                   Operands operands) {
+void compare_lists(const Example& example, const OperandCalls& elements, Operands operands) {
   for (const auto [even, odd, result] : {std::array{true, true, false}, {true, true, true}, {false, true, true}}) {
     operands.even_lists = even, operands.odd_lists = odd, operands.lists_result = result;
-    const OperandCalls lists(example, hosts, {}, count, operands);
-    for (std::size_t rank = 0; lists.accepted && rank < lists.buffers.size(); ++rank) {
+    const OperandCalls lists(example, operands);
+    if (!lists.accepted) continue;
+    for (const std::size_t rank : example.ranks_with_data()) {
       const Buffers &own = lists.buffers[rank], &due = elements.buffers[rank];
       demand(own.output == due.output, "{}: another result than of elements", lists.text());
       demand(*own.state.save() == *due.state.save(), "{}: another state than of elements", lists.text());
@@ -146,10 +144,10 @@ std::vector<Operands> operands_of(Rank size) {
   return all;
 }
 
-void check_operands(const Example& example, const Hosts& hosts, const std::vector<Rank>& layout, std::size_t count) {
-  for (const Operands& operands : operands_of(hosts.size())) {
-    const OperandCalls elements(example, hosts, layout, count, operands);
-    if (entry_length(example.options) > 0) compare_lists(example, hosts, count, elements, operands);
+void check_operands(const Example& example) {
+  for (const Operands& operands : operands_of(example.size())) {
+    const OperandCalls elements(example, operands);
+    if (entry_length(example.options) > 0) compare_lists(example, elements, operands);
   }
 }
 
@@ -157,14 +155,11 @@ void check_operands(const Example& example, const Hosts& hosts, const std::vecto
 
 void serves_every_length_of_operands(const Method& method) {
   const std::vector<Rank> layouts[] = {{0}, {0, 0}, {0, 1}, {0, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 2, 3}};
-  for (const std::vector<Rank>& layout : layouts) {
-    const Hosts hosts(layout);
-    for (const std::size_t entries : {0u, 1u, 12u}) {
-      for (Example& example : examples_of_all_collectives(method, hosts, entries)) {
-        if (hosts.count() > 1 && !example.algorithm->by_hosts) continue;
-        check_operands(example, hosts, layout, entries * length_of_entries(example));
-      }
-    }
+  constexpr std::size_t longest = 256;  // of an entry
+  for (Example& example :
+       examples_of_all_collectives(method, std::vector<Hosts>(std::begin(layouts), std::end(layouts)), {0, 1, 12})) {
+    example.count *= length_of_entries(example);
+    if (example.count <= 12 * longest) check_operands(example);
   }
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
+#include <random>
 #include <utility>
 
 #include "algorithms/phases/feedback.hpp"
@@ -13,21 +13,15 @@
 namespace lacuna::conformance {
 namespace {
 
-constexpr Rank most_ranks = 9;
-
-/// Counts of elements around those of ranks, and primes.
-std::set<std::size_t> counts_of(Rank size) {
-  const auto p = static_cast<std::size_t>(size);
-  return {0, 1, p - 1, p + 1, 17, 257};
-}
+const std::vector<Rank> all_sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 /// Where reports say that no rank lacks anything, all ranks have the same bits.
-void compare_ranks(const Calls& calls, const std::string& text) {
+void compare_ranks(const Calls& calls, const Example& example) {
   const auto lacks = [](const Report& report) { return report.lacking > 0; };
   if (std::any_of(calls.reports.begin(), calls.reports.end(), lacks)) return;
   for (const auto& outputs : calls.outputs) {
-    for (std::size_t rank = 1; rank < outputs.size(); ++rank) {
-      demand(outputs[rank] == outputs[0], "{}: rank {} has another result than rank 0", text, rank);
+    for (const std::size_t rank : example.ranks_with_data()) {
+      demand(outputs[rank] == outputs[0], "{}: rank {} has another result than rank 0", example.text, rank);
     }
   }
 }
@@ -40,46 +34,41 @@ bool adds_nothing(const Calls& calls) {
   });
 }
 
-void check_mass(const Calls& calls, const std::string& text) {
+void check_mass(const Calls& calls, const Example& example) {
   if (calls.residual(0).empty() || !adds_nothing(calls)) return;
+  const std::vector<std::size_t> ranks = example.ranks_with_data();
   for (std::size_t i = 0; i < calls.count; ++i) {
     double put_in = 0, came_out = 0;
     for (std::size_t run = 0; run < calls.inputs.size(); ++run) {
-      for (const Numbers& input : calls.inputs[run]) put_in += input[i];
+      for (const std::size_t rank : ranks) put_in += calls.inputs[run][rank][i];
       came_out += calls.outputs[run][0][i];
     }
-    for (std::size_t rank = 0; rank < calls.ranks(); ++rank) came_out += calls.residual(rank)[i];
+    for (const std::size_t rank : ranks) came_out += calls.residual(rank)[i];
     // Methods whose factors are rounded have an error. What is lost of whole numbers is far larger.
-    demand(std::abs(came_out - put_in) <= 1e-10, "{}: {} went into element {}, and {} came out", text, put_in, i,
-           came_out);
+    demand(std::abs(came_out - put_in) <= 1e-10, "{}: {} went into element {}, and {} came out", example.text, put_in,
+           i, came_out);
   }
 }
 
 }  // namespace
 
 void gives_the_same_bits(const Method& method) {
-  for (Rank size = 1; size <= most_ranks; ++size) {
-    for (const Example& example : examples_of(method, size)) {
-      const Calls calm(example, size, test::drawn_options(0));
-      for (std::uint64_t seed = 1; seed <= test::drawn_orders; ++seed) {
-        const Calls stormy(example, size, test::drawn_options(seed * 97 + static_cast<std::uint64_t>(size)));
-        stormy.compare(calm, fmt::format("{}, order {}", example.text, seed));
-      }
+  for (const Example& example : examples_of(method, all_sizes)) {
+    const Calls calm(example, test::drawn_options(0));
+    for (std::uint64_t seed = 1; seed <= test::drawn_orders; ++seed) {
+      const Calls stormy(example, test::drawn_options(seed * 97 + static_cast<std::uint64_t>(example.size())));
+      stormy.compare(calm, fmt::format("{}, order {}", example.text, seed));
     }
   }
 }
 
 void serves_every_count(const Method& method) {
-  for (Rank size = 1; size <= most_ranks; ++size) {
-    for (const std::size_t count : counts_of(size)) {
-      for (const Example& example : examples_of(method, size, count)) {
-        const Calls calm(example, size, test::drawn_options(0), count);
-        const Calls stormy(example, size, test::drawn_options(count + 1), count);
-        stormy.compare(calm, example.text);
-        compare_ranks(calm, example.text);
-        check_mass(calm, example.text);
-      }
-    }
+  for (const Example& example : examples_of(method, all_sizes, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 257})) {
+    const Calls calm(example, test::drawn_options(0));
+    const Calls stormy(example, test::drawn_options(example.count + 1));
+    stormy.compare(calm, example.text);
+    compare_ranks(calm, example);
+    check_mass(calm, example);
   }
 }
 
@@ -100,20 +89,58 @@ void serves_every_number_of_parts(const Method& method) {
 }
 
 void writes_every_element(const Method& method) {
-  for (Rank size : {1, 3, 4}) {
-    for (const Example& example : examples_of(method, size)) {
-      Calls one(size, test::drawn_options(1)), other(size, test::drawn_options(1));
-      one.call_again(example, 5, 1e9);
-      other.call_again(example, 5, -3);
-      other.compare_last(one, example.text + ", whose output held other numbers");
+  for (const Example& example : examples_of(method, {1, 3, 4})) {
+    Calls one(example.size(), test::drawn_options(1)), other(example.size(), test::drawn_options(1));
+    one.call_again(example, 5, 1e9);
+    other.call_again(example, 5, -3);
+    for (const std::size_t rank : example.ranks_with_data()) {
+      demand(other.outputs[0][rank] == one.outputs[0][rank], "{}: rank {} lacks elements of the result", example.text,
+             rank);
     }
   }
 }
 
 void conserves_mass(const Method& method) {
-  for (Rank size = 1; size <= most_ranks; ++size) {
-    for (const Example& example : examples_of(method, size)) {
-      check_mass(Calls(example, size, test::drawn_options(static_cast<std::uint64_t>(size))), example.text);
+  for (const Example& example : examples_of(method, all_sizes)) {
+    check_mass(Calls(example, test::drawn_options(static_cast<std::uint64_t>(example.size()))), example);
+  }
+}
+
+namespace {
+
+/// Whole numbers, of which many are zeros with either sign. In every 7th place all ranks have -0.
+std::vector<Numbers> signed_zeros(const Example& example) {
+  std::mt19937 random(3);
+  std::vector<Numbers> all(static_cast<std::size_t>(example.size()), Numbers(example.count, -0.0));
+  for (Numbers& own : all) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const double drawn[] = {0.0, -0.0, static_cast<double>(random() % 9) - 4};
+      if (i % 7 != 0) own[i] = drawn[random() % 3];
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+// A sum of zeros is -0 if all of them are.
+void gives_the_dense_bits(const Method& method) {
+  for (const Example& example : examples_of(method, all_sizes, {1, 17, 100})) {
+    MethodState state;
+    const bool loses_nothing = method.lossless && method.lossless(example.call(state), example.hosts, example.count);
+    if (!loses_nothing && method.is_on(example.options.get())) continue;
+    const std::vector<Numbers> inputs = signed_zeros(example);
+    Numbers sum(example.count, -0.0);
+    for (const std::size_t rank : example.ranks_with_data()) {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += inputs[rank][i];
+    }
+    Calls calls(example.size(), test::drawn_options(2), example.count);
+    calls.call_on(example, inputs);
+    const bool has_residual = !calls.residual(0).empty();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double got = calls.outputs[0][0][i];
+      demand(got == sum[i] && (has_residual || std::signbit(got) == std::signbit(sum[i])),
+             "{}: element {} is {}, the dense sum is {}", example.text, i, got, sum[i]);
     }
   }
 }
@@ -123,9 +150,9 @@ void goes_on_from_a_saved_state(const Method& method) {
   using test::OnDevice;
   constexpr std::pair<OnDevice, OnDevice> places[] = {
       {OnDevice::None, OnDevice::None}, {OnDevice::None, OnDevice::All}, {OnDevice::All, OnDevice::Odd}};
-  for (const Example& example : examples_of(method, 4)) {
+  for (const Example& example : examples_of(method, {4})) {
     for (const auto& [saved, restored] : places) {
-      Calls one(example, 4, test::drawn_options(1, saved)), other(example, 4, test::drawn_options(2, restored));
+      Calls one(example, test::drawn_options(1, saved)), other(example, test::drawn_options(2, restored));
       for (std::size_t rank = 0; rank < 4; ++rank) {
         other.states[rank] = {};
         demand(other.states[rank].restore(*one.states[rank].save()).is_ok(), "{}: a state is not restored",
@@ -138,20 +165,23 @@ void goes_on_from_a_saved_state(const Method& method) {
   }
 }
 
-// The memory of a call that has ended serves the next call, which may be of another method.
+// The memory of a call that has ended serves the next call, which may be of another method. Each example follows
+// another one of each method.
 void does_alone_what_it_does_after_others(const Method& method) {
-  for (const Example& example : examples_of(method, 4)) {
+  std::vector<std::vector<Example>> others;
+  for (const Method* other : all_methods()) others.push_back(examples_of(*other, {4}));
+  std::size_t turn = 0;
+  for (const Example& example : examples_of(method, {4})) {
     Calls alone(4, test::drawn_options(0));
     alone.call_again(example, 7);
-    for (const Method* other : all_methods()) {
-      for (const Example& before : examples_of(*other, 4)) {
-        if (before.algorithm != example.algorithm && before.algorithm != other->algorithms.front().algorithm) continue;
-        Calls after(4, test::drawn_options(0));
-        after.call_again(before, 5);
-        after.states.assign(4, {});
-        after.call_again(example, 7);
-        after.compare_last(alone, example.text + " after " + before.text);
-      }
+    ++turn;
+    for (const std::vector<Example>& other : others) {
+      const Example& before = other[turn % other.size()];
+      Calls after(4, test::drawn_options(0));
+      after.call_again(before, 5);
+      after.states.assign(4, {});
+      after.call_again(example, 7);
+      after.compare_last(alone, example.text + " after " + before.text);
     }
   }
 }
