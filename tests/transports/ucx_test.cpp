@@ -24,6 +24,13 @@ TEST(Ucx, BeforeItIsConnectedThereIsNoTraffic) {
   EXPECT_EQ(transports[0]->counters(0).messages_sent, 0u);
 }
 
+TEST(Ucx, MoreRanksThanItsMessagesCanNameAreRefused) {
+  const auto transports = make_ranks(tcp, 1);
+  Witness witness;
+  const Status refused = transports[0]->connect(std::vector(16'385, transports[0]->address()), witness);
+  EXPECT_EQ(refused.message(), "16385 addresses; there may be 16384 at most, and one of them is this process's");
+}
+
 // It runs in a new process, because what is abandoned stays until the process ends.
 TEST(Ucx, NobodyReachesTheMemoryOfWhatIsAbandonedOverTcpAndSharedMemory) {
   Process alone([](const Process::Say& say) {

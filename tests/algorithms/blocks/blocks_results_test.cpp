@@ -182,6 +182,21 @@ TEST(BlocksResults, DedicatedAggregatorsMustLeaveARankAndServeAllreduce) {
   EXPECT_EQ(rig.run(inputs), "invalid argument: blocks.dedicated serves allreduce, not broadcast: it must be 0");
 }
 
+TEST(BlocksResults, OfTheMostColumnsAndSlotsAreThoseOfAllElements) {
+  for (const char* more : {",slots=2,columns=64", ",slots=65536,columns=1"}) {
+    BlocksRig rig({.size = 2, .count = 70'000, .block = 1, .algorithm = "streamed_blocks", .more = more});
+    rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 6), more);
+  }
+}
+
+TEST(BlocksResults, OfMoreRanksThanAreAddedUpAtOnceAreRefused) {
+  Call call{.collective = Collective::Allreduce, .count = 10, .options = {.algorithm = "planned_blocks"}};
+  call.options.method = *method_options("blocks:block=1");
+  EXPECT_TRUE(select_algorithm(call, 1024));
+  EXPECT_EQ(select_algorithm(call, 1025).status().message(),
+            "planned_blocks adds up the blocks of all ranks at once: 1025 ranks, at most 1024 are allowed");
+}
+
 TEST(BlocksResults, BlocksOfAnyLengthServe) {
   for (std::size_t block : {1u, 2u, 31u, 33u, 256u, 1000u, 5000u}) {
     for (std::size_t count : {block - 1, block, block + 1, 3 * block + 1, std::size_t{2000}}) {

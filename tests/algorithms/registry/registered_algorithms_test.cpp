@@ -176,6 +176,12 @@ TEST(RegisteredAlgorithms, AProgramThatAsksForWhatCannotBeIsRefused) {
             "allreduce outside on 1 rank: position 0: pieces 1 .. 3 of 2 are no region");
   EXPECT_EQ(refusal(named("slots", [](GraphBuilder& g) { g.copy(g.scratch(256, g.input()), g.input()); })),
             "allreduce slots on 1 rank: position 0: scratch() is called for block 256, must be 0 .. 255");
+  EXPECT_EQ(refusal(named("apart",
+                          [](GraphBuilder& g) {
+                            const Region all = g.buffer({.capacity = [](const PartView& part) { return part.count; }});
+                            for (int i = 0; i < 256; ++i) g.disjoint({GraphBuilder::counted(all, g.value())});
+                          })),
+            "allreduce apart on 1 rank: position 0: disjoint() is called more than 255 times");
   EXPECT_EQ(refusal(named("later", [](GraphBuilder& g) { g.after(g.copy(g.output(), g.input()), 7); })),
             "allreduce later on 1 rank: position 0: after() is called for a step that is not the newest");
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/registry/growing_list.hpp"
 #include "tests/support/skip_call.hpp"
 
 namespace lacuna {
@@ -28,6 +29,15 @@ TEST(Registry, NamesAreUniqueWithinACollectiveAndEveryCollectiveIsServed) {
     served.insert(algorithm->collective);
   }
   EXPECT_EQ(served.size(), all_collectives.size());
+}
+
+TEST(Registry, AListGrowsUntilItIsFullAndKeepsAll) {
+  const std::vector<int> numbers(257);
+  GrowingList<int> list({});
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_TRUE(list.add(numbers[i]));
+  EXPECT_FALSE(list.add(numbers[256]));
+  ASSERT_EQ(list.all().size(), 256u);
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(list.all()[i], &numbers[i]);
 }
 
 TEST(Registry, ANamedAlgorithmIsTaken) {
