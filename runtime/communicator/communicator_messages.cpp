@@ -257,7 +257,7 @@ std::string Communicator::text_of_message(const MessageRun& run) const {
   std::string text = fmt::format("receive from {} with {}", from_any ? "any rank" : fmt::format("rank {}", peer),
                                  text_of_tag(run.tag));
   if (run.active.empty()) return text + ": no message has come";
-  const StepState& state = run.active.front()->states[0];
+  const StepState& state = run.active.front().states[0];
   return text + fmt::format(" misses {} of {}", state.bytes - state.consumed, count_of(state.bytes, "byte"));
 }
 

@@ -52,6 +52,7 @@ bool Communicator::plan(CollectiveRun& run) {
   for (std::uint32_t number = 0; number < run.parts; ++number) {
     const PartPlan& part = run.plan.parts[number];
     ReadyPart& ready = run.ready[number];
+    ready.active.reset();
     ready.order = order_of({run.call, *run.algorithm, *run.hosts, run.sampler}, part);
     const auto* graph = graphs_.find(program_of(run, part), graph_shape(run, part, ready.order));
     // This is nearly always the graph of the last start: to compare costs less than to count one owner more.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -51,9 +52,8 @@ void Executor::make_first_parts(CollectiveRun& run) {
   std::size_t roots = 0;
   try {
     if (run.laid_out) {
-      ActivePart& part = add_part(run);
+      ActivePart& part = add_planned_part(run);
       renew(part);
-      run.next_part = 1;
       roots = part.graph->roots().size();
     }
     run.in_flight = parts_in_flight(run);
@@ -102,13 +102,19 @@ void Executor::begin_call(CollectiveRun& run) {
 }
 
 ActivePart& Executor::add_part(Run& run) {
-  run.spare.reserve(run.active.size() + std::max<std::size_t>(run.spare.size(), 1));  // room to lay all aside again
-  if (run.spare.empty()) run.spare.push_back(std::make_unique<ActivePart>());
-  run.active.push_back(std::move(run.spare.back()));
-  run.spare.pop_back();
-  ActivePart& part = *run.active.back();
+  if (run.spare.empty()) run.spare.emplace_back();
+  run.active.splice(run.active.end(), run.spare, run.spare.begin());
+  ActivePart& part = run.active.back();
   part.run = &run;
   part.group = &run.communicator->group();
+  return part;
+}
+
+/// Adds the next part of the plan to those in flight.
+ActivePart& Executor::add_planned_part(CollectiveRun& run) {
+  ActivePart& part = add_part(run);
+  part.number = run.next_part++;
+  run.ready[part.number].active = std::prev(run.active.end());
   return part;
 }
 
@@ -164,8 +170,7 @@ bool Executor::has_next_part(const CollectiveRun& run) const {
 
 /// Makes the next part of the plan without starting it.
 ActivePart& Executor::make_part(CollectiveRun& run) {
-  ActivePart& part = add_part(run);
-  part.number = run.next_part++;
+  ActivePart& part = add_planned_part(run);
   part.plan = &run.plan.parts[part.number];
   part.greets = part.plan->draw == 0 && !part.plan->beside;
   ReadyPart& ready = run.ready[part.number];
@@ -253,14 +258,14 @@ void Executor::complete(ActivePart& part, StepId step) {
 void Executor::finish_part(ActivePart& part) {
   give_back_memory(part, memory_);
   if (part.run->kind != RunKind::Collective) {
-    part.run->lay_aside(part);
+    part.run->lay_aside(part.run->active.begin());
     return finish_run(*part.run, Status::ok());
   }
   CollectiveRun& run = collective_of(part);
   if (run.plan.reports) run.communicator->report(part);
   if (!run.chains.empty() && follow(part)) return;
   if (!run.laid_out && may_stay_laid_out(run, part)) lay_out_for_next_start(run, part);
-  run.lay_aside(part);
+  run.lay_aside(*std::exchange(run.row_of(part.number).active, std::nullopt));
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
   while (has_next_part(run)) start_part(make_part(run));
 }
@@ -329,11 +334,8 @@ void Executor::let_go(Run& run) {
 
 /// Lays aside the parts that a failed run has left.
 void Executor::lay_aside_parts(Run& run) {
-  for (auto& part : run.active) {
-    give_back_memory(*part, memory_);
-    run.spare.push_back(std::move(part));
-  }
-  run.active.clear();
+  for (ActivePart& part : run.active) give_back_memory(part, memory_);
+  run.spare.splice(run.spare.begin(), run.active);
 }
 
 /// Keeps an unused run for a call like its last one, or makes it an empty one.

@@ -202,6 +202,7 @@ class Executor : public Watched, private Receiver {
   void make_first_parts(CollectiveRun& run);
   void begin_call(CollectiveRun& run);
   ActivePart& add_part(Run& run);
+  ActivePart& add_planned_part(CollectiveRun& run);
   ActivePart& make_part(CollectiveRun& run);
   void make_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
   static void renew(ActivePart& part);

@@ -90,18 +90,18 @@ std::vector<Wait> Executor::waits_of(const Client& communicator) const {
   };
   communicator.runs().each_call([&](const CollectiveRun& run) {
     for (const auto& part : run.active) {
-      for (StepId id = 0; id < part->graph->steps().size() && waits.size() < most_waits; ++id) {
-        const Step& step = part->graph->steps()[id];
-        const StepState& state = part->states[id];
+      for (StepId id = 0; id < part.graph->steps().size() && waits.size() < most_waits; ++id) {
+        const Step& step = part.graph->steps()[id];
+        const StepState& state = part.states[id];
         if (!state.started || state.ended) continue;
         if (step.meets()) {
-          for (Rank rank : communicator.board()->missing(run.first_turn + part->number)) {
+          for (Rank rank : communicator.board()->missing(run.first_turn + part.number)) {
             const Rank peer = communicator.group().process_of(rank);
             if (is_new(peer)) waits.push_back({peer, transport_->counters(static_cast<Peer>(peer)).messages_received});
           }
         }
         if (!step.receives()) continue;
-        const Rank peer = part->process_at(step.peer);
+        const Rank peer = part.process_at(step.peer);
         if (is_new(peer)) waits.push_back({peer, transport_->counters(static_cast<Peer>(peer)).messages_received});
       }
     }

@@ -14,7 +14,7 @@ const PartPlan whole_message;
 
 void Executor::begin_message(MessageRun& run) {
   if (run.kind == RunKind::Send) {
-    ActivePart& part = *run.active.front();
+    ActivePart& part = run.active.front();
     part.digest = run.number;
     start(part, 0);
   } else if (Landing* message = run.communicator->matching().expect(run)) {

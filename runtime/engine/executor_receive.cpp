@@ -119,7 +119,7 @@ void Executor::note_consumed(ActivePart& part, StepId id, std::size_t bytes) {
                .run = number_or_tag(*part.run),
                .step = id,
                .part = part.number,
-               .peer = static_cast<std::uint16_t>(part.process_at(step.peer)),
+               .peer = static_cast<std::uint32_t>(part.process_at(step.peer)),
                .kind = FlightRecord::Kind::Received});
   complete(part, id);
 }

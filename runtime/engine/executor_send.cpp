@@ -94,7 +94,7 @@ void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool ea
                .run = number_or_tag(*part.run),
                .step = id,
                .part = part.number,
-               .peer = static_cast<std::uint16_t>(part.process_at(part.graph->steps()[id].peer)),
+               .peer = static_cast<std::uint32_t>(part.process_at(part.graph->steps()[id].peer)),
                .kind = FlightRecord::Kind::Sent});
 }
 

@@ -37,6 +37,7 @@ struct Landing {
   Arrived arrived;                     ///< of a collective's message
   std::vector<Piece> pieces;
   std::vector<Waiting> descriptors;
+  Landing* next = nullptr;  ///< of a call's message that has come early: another one
   std::uint64_t turn = 0;   ///< of a message without a receive: those that came earlier have a smaller number
   std::uint32_t users = 0;  ///< of `memory`, once a step takes the message: works, and the function that starts them
 };

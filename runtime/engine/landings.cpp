@@ -59,11 +59,15 @@ void Landings::release(Landing* landing) {
   pool_.give_back(landing);
 }
 
-void Landings::release_of(const Run& run) {
-  for (const auto& part : run.active) {
-    for (StepState& state : part->states) {
+void Landings::release_of(Run& run) {
+  for (ActivePart& part : run.active) {
+    for (StepState& state : part.states) {
       if (state.landing) release(std::exchange(state.landing, nullptr));
     }
+  }
+  if (run.kind != RunKind::Collective) return;
+  for (ReadyPart& row : as_collective(run).ready) {
+    while (row.early) release(std::exchange(row.early, row.early->next));
   }
 }
 

@@ -56,8 +56,8 @@ class Landings {
   bool keep(Landing& landing, std::size_t offset, Descriptor descriptor);
   /// Gives a landing's memory back, and credit for its eager bytes to the sender.
   void release(Landing* landing);
-  /// Releases the landings that wait for steps of this run.
-  void release_of(const Run& run);
+  /// Releases the landings that wait for steps of this run, or for parts of it.
+  void release_of(Run& run);
   /// Calls `body`, which puts a new landing where it belongs. If there is no memory for that, the landing is released.
   template <class Body>
   void give(Landing* landing, Body body) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "runtime/engine/message_tags.hpp"
 #include "runtime/engine/run_table.hpp"
@@ -32,6 +32,21 @@ Arrival arrival_of(const Landing& landing) {
                      .dtype = landing.dtype},
           .bytes = landing.bytes,
           .eager = landing.eager};
+}
+
+void push(Landing*& first, Landing* landing) { landing->next = std::exchange(first, landing); }
+
+/// Takes the messages out of a list for which `takes` returns true. It may put them into another list.
+template <class Takes>
+void take_early(Landing*& first, Takes takes) {
+  for (Landing** at = &first; *at;) {
+    Landing* const next = (*at)->next;
+    if (takes(**at)) {
+      *at = next;
+    } else {
+      at = &(*at)->next;
+    }
+  }
 }
 
 }  // namespace
@@ -73,13 +88,13 @@ Place Matching::place(const Arrival& message) {
   if (!run && ahead < 0) return place_late(message);
   if (run) return place_in_run(*run, message);
   if (ahead > furthest_call) return refuse(message, fmt::format("no room for what is {} calls ahead", ahead));
-  return place_early(message);
+  return place_early(message, early_for(header.run));
 }
 
 Place Matching::place_in_run(CollectiveRun& run, const Arrival& message) {
   const MessageHeader& header = message.header;
   if (header.part < run.parts && run.digest != header.digest) return refuse_as_different(message);
-  if (run.may_begin(header.part)) return place_early(message);
+  if (run.may_begin(header.part)) return place_early(message, run.row_of(header.part).early);
   if (!run.has_begun(header.part)) return refuse(message, text_of_parts(run, header.part));
   ActivePart* part = run.find(header.part);
   if (!part) {  // the part has ended: all of its messages have come
@@ -166,41 +181,55 @@ Place Matching::place_late(const Arrival& message) {
   return {.duplicate = true};
 }
 
-/// Places a message for a call or a part that has not begun yet.
-Place Matching::place_early(const Arrival& message) {
+/// Places a message for a call or a part that has not begun yet, among others of this list.
+Place Matching::place_early(const Arrival& message, Landing*& early) {
   const MessageHeader& header = message.header;
-  auto& early = early_for(header.run);
-  const auto same = std::find_if(early.begin(), early.end(), [&](const Landing* landing) {
-    return landing->run == header.run && landing->part == header.part && landing->source == message.from &&
-           landing->index == header.index;
-  });
-  if (same != early.end()) return place_in_landing(message, **same);
-  early.reserve(early.size() + 1);
+  for (Landing* one = early; one; one = one->next) {
+    const bool is_same =
+        one->run == header.run && one->part == header.part && one->source == message.from && one->index == header.index;
+    if (is_same) return place_in_landing(message, *one);
+  }
   Landing* landing = landings_.park(message);
   if (!landing) return refuse_for_credit(message);
-  early.push_back(landing);
+  push(early, landing);
   return place_in_landing(message, *landing);
 }
 
-std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early) {
-  const CollectiveRun& run = collective_of(part);
-  violation_.clear();
-  take_early(early, [&](Landing& landing) {
+/// Hands messages that came before their call to the chains of its parts. `first` is the part that begins first.
+void Matching::hand_out(const ActivePart& first) {
+  CollectiveRun& run = collective_of(first);
+  take_early(early_for(run.number), [&](Landing& landing) {
     if (landing.run != run.number) return false;
-    const bool is_its = landing.part == part.number;
-    const bool differs =
-        is_its || landing.part < run.parts ? landing.digest != (is_its ? part.digest : run.digest) : false;
-    if (!is_its && !differs && (run.may_begin(landing.part) || run.has_begun(landing.part))) return false;
-    const auto step = is_its ? part.graph->receiver(part.distance_of(landing.source), landing.index) : std::nullopt;
+    const bool differs = landing.part < run.parts && landing.digest != run.digest;
+    if (differs || !(run.may_begin(landing.part) || run.has_begun(landing.part))) {
+      drop(first, landing, differs);
+    } else {
+      push(run.row_of(landing.part).early, &landing);
+    }
+    return true;
+  });
+}
+
+/// Hands the messages of a part to its steps.
+std::string_view Matching::take_own(ActivePart& part) {
+  take_early(collective_of(part).row_of(part.number).early, [&](Landing& landing) {
+    if (landing.part != part.number) return false;
+    const bool differs = landing.digest != part.digest;
+    const auto step = part.graph->receiver(part.distance_of(landing.source), landing.index);
     if (step && !differs) {
       part.states[*step].landing = &landing;
-      return true;
+    } else {
+      drop(part, landing, differs);
     }
-    if (violation_.empty()) violation_ = text_of_stray(part, landing, differs);
-    landings_.release(&landing);
     return true;
   });
   return violation_;
+}
+
+/// Drops a message that belongs nowhere. It has come before this part began, or while it ran.
+void Matching::drop(const ActivePart& part, Landing& landing, bool differs) {
+  if (violation_.empty()) violation_ = text_of_stray(part, landing, differs);
+  landings_.release(&landing);
 }
 
 /// Says why a message that has come early belongs nowhere.
@@ -213,14 +242,9 @@ std::string Matching::text_of_stray(const ActivePart& part, const Landing& landi
 }
 
 std::string_view Matching::refuse_after(const ActivePart& part) {
-  const CollectiveRun& run = collective_of(part);
   violation_.clear();
-  take_early(early_for(run.number), [&](Landing& landing) {
-    const bool follows =
-        landing.run == run.number && landing.part > part.number && landing.part % run.parts == part.number % run.parts;
-    if (!follows) return false;
-    if (violation_.empty()) violation_ = text_of_stray(part, landing, false);
-    landings_.release(&landing);
+  take_early(collective_of(part).row_of(part.number).early, [&](Landing& landing) {
+    drop(part, landing, false);
     return true;
   });
   return violation_;
@@ -258,9 +282,8 @@ Place Matching::refuse_for_credit(const Arrival& message) {
 
 void Matching::clear() {
   for (Landing* landing : mailbox_.clear()) landings_.release(landing);
-  for (auto& messages : early_) {
-    for (Landing* landing : messages) landings_.release(landing);
-    messages.clear();
+  for (Landing*& early : early_) {
+    while (early) landings_.release(std::exchange(early, early->next));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/engine/landings.hpp"
 #include "runtime/engine/mailbox.hpp"
@@ -52,8 +51,12 @@ class Matching {
   /// Hands messages that came before their part began to its steps. Returns what is wrong with one that does not belong
   /// there, as Place::violation.
   std::string_view adopt(ActivePart& part) {
-    auto& early = early_for(collective_of(part).number);
-    return early.empty() ? std::string_view() : adopt(part, early);
+    CollectiveRun& run = collective_of(part);
+    const bool is_first = part.number == 0;
+    if (!run.row_of(part.number).early && !(is_first && early_for(run.number))) return {};
+    violation_.clear();
+    if (is_first) hand_out(part);
+    return take_own(part);
   }
   /// No part follows this one. Drops messages for parts that would. Returns what is wrong with them, as
   /// Place::violation.
@@ -100,24 +103,14 @@ class Matching {
   Place place_in_part(ActivePart& part, const Arrival& message);
   Place place_in_landing(const Arrival& message, Landing& landing);
   Place place_late(const Arrival& message);
-  Place place_early(const Arrival& message);
+  Place place_early(const Arrival& message, Landing*& early);
   Place admit(const Arrival& message, Arrived& arrived, const Place& place);
   Place refuse_for_credit(const Arrival& message);
-  std::string_view adopt(ActivePart& part, std::vector<Landing*>& early);
+  void hand_out(const ActivePart& first);
+  std::string_view take_own(ActivePart& part);
+  void drop(const ActivePart& part, Landing& landing, bool differs);
   std::string text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const;
-  /// Removes the messages for which `take` returns true.
-  template <class Take>
-  static void take_early(std::vector<Landing*>& early, Take take) {
-    for (std::size_t i = 0; i < early.size();) {
-      if (take(*early[i])) {
-        early[i] = early.back();
-        early.pop_back();
-      } else {
-        ++i;
-      }
-    }
-  }
-  std::vector<Landing*>& early_for(std::uint32_t run) { return early_[run % early_.size()]; }
+  Landing*& early_for(std::uint32_t run) { return early_[run % early_.size()]; }
 
   Place place_message(const Arrival& message);
   Place place_first(const Arrival& message);
@@ -128,8 +121,8 @@ class Matching {
   const RunTable& runs_;
   Landings& landings_;
   Mailbox mailbox_;
-  std::string violation_;                        // the text of the last violation
-  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts that have not begun, by run
+  std::string violation_;             // the text of the last violation
+  std::array<Landing*, 64> early_{};  // the first message of calls that have not begun, by run
 };
 
 }  // namespace lacuna::runtime

@@ -35,7 +35,7 @@ Place Matching::place_rest(const Arrival& message, Mailbox::Arriving& known) {
     if (const auto what = difference(message, *known.landing)) return refuse(message, *what);
   }
   Place place{.landing = known.landing};
-  if (known.receive) place.part = known.receive->active.front().get();
+  if (known.receive) place.part = &known.receive->active.front();
   const Place admitted = admit(message, known.arrived, place);
   if (known.arrived.all(known.bytes)) mailbox_.end_arriving(known);
   return admitted;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -36,8 +37,8 @@ struct Run {
   RunKind kind = RunKind::Collective;
   Client* communicator = nullptr;
   Call call;  ///< with the algorithm's name if KeptCalls::may_keep(); a message's holds its buffer and counts in bytes
-  std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
-  std::vector<std::unique_ptr<ActivePart>> spare;
+  std::list<ActivePart> active;  ///< parts in flight, in the order in which they were made
+  std::list<ActivePart> spare;
   Run* first = nullptr;                  ///< the first run of its batch; null: it begins alone
   Run* next = nullptr;                   ///< the run that follows it in its batch
   std::uint32_t operations = 0;          ///< of the transport and of steps that compute; they use the run's buffers
@@ -62,19 +63,8 @@ struct Run {
   bool is_settled() { return std::atomic_ref(settled).load(std::memory_order_acquire); }
   void settle(bool now) { std::atomic_ref(settled).store(now, std::memory_order_release); }
 
-  /// The part of this number if it is in flight.
-  ActivePart* find(std::uint32_t part) {
-    for (auto& candidate : active) {
-      if (candidate->number == part) return candidate.get();
-    }
-    return nullptr;
-  }
   /// A part that was in flight has ended; its memory serves those to come.
-  void lay_aside(const ActivePart& part) {
-    const auto at = std::find_if(active.begin(), active.end(), [&](const auto& one) { return one.get() == &part; });
-    spare.push_back(std::move(*at));
-    active.erase(at);
-  }
+  void lay_aside(std::list<ActivePart>::iterator part) { spare.splice(spare.begin(), active, part); }
 };
 
 /// A part of the plan and those that follow it: number n of a plan of m parts is followed by n + m, n + 2m ...
@@ -103,10 +93,12 @@ struct RowReduction {
   SumScale scale;
 };
 
-/// What is known of a part of the plan before it begins.
+/// What is known of a part of the plan before it begins, and of its chain.
 struct ReadyPart {
   Order order;
-  std::shared_ptr<const Graph> graph;  ///< null: it is to be made when the part begins
+  std::shared_ptr<const Graph> graph;                       ///< null: it is to be made when the part begins
+  std::optional<std::list<ActivePart>::iterator> active{};  ///< the part of the chain that is in flight
+  Landing* early = nullptr;                                 ///< the first message for those that have not begun
 };
 
 /// One execution of a call of a collective: the parts of its plan, and those that follow them. It owns the tables of
@@ -158,6 +150,13 @@ struct CollectiveRun : Run {
       *found = {.name = name, .pool = &pool, .data = larger, .size = bytes};
     }
     return found->data;
+  }
+  /// The row of the chain to which the part of this number belongs.
+  ReadyPart& row_of(std::uint32_t part) { return ready[part < parts ? part : part % parts]; }
+  /// The part of this number if it is in flight.
+  ActivePart* find(std::uint32_t part) {
+    const auto& active_part = row_of(part).active;
+    return active_part && (*active_part)->number == part ? &**active_part : nullptr;
   }
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {

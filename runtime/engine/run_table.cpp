@@ -147,29 +147,29 @@ std::string RunTable::text_of(const CollectiveRun& run) const {
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;
   for (const auto& part : run.active) {
-    for (StepId id = 0; id < part->graph->steps().size(); ++id) {
-      const Step& step = part->graph->steps()[id];
-      const StepState& state = part->states[id];
+    for (StepId id = 0; id < part.graph->steps().size(); ++id) {
+      const Step& step = part.graph->steps()[id];
+      const StepState& state = part.states[id];
       if (!state.started || state.ended) continue;
       if (step.meets()) {
-        const auto missing = run.communicator->board()->missing(run.first_turn + part->number);
+        const auto missing = run.communicator->board()->missing(run.first_turn + part.number);
         if (missing.empty()) continue;
-        return text + fmt::format(", part {} step {} misses the row of rank {} on the board", part->number, id,
+        return text + fmt::format(", part {} step {} misses the row of rank {} on the board", part.number, id,
                                   run.communicator->group().process_of(missing.front()));
       }
       if (!step.sends() && !step.receives()) {
-        if (waits_for_send.empty()) waits_for_send = fmt::format(", part {} step {} computes", part->number, id);
+        if (waits_for_send.empty()) waits_for_send = fmt::format(", part {} step {} computes", part.number, id);
         continue;
       }
-      const Rank peer = part->process_at(step.peer);
+      const Rank peer = part.process_at(step.peer);
       if (step.receives()) {
-        return text + fmt::format(", part {} step {} misses {} of {}{} from rank {}", part->number, id,
+        return text + fmt::format(", part {} step {} misses {} of {}{} from rank {}", part.number, id,
                                   state.bytes - state.consumed, state.told ? "at most " : "",
                                   count_of(state.bytes, "byte"), peer);
       }
       if (waits_for_send.empty()) {
         waits_for_send =
-            fmt::format(", part {} step {}: rank {} has not taken what was sent to it", part->number, id, peer);
+            fmt::format(", part {} step {}: rank {} has not taken what was sent to it", part.number, id, peer);
       }
     }
   }

@@ -19,7 +19,7 @@ class FlightRecord {
     std::uint32_t run = 0;
     std::uint32_t step = 0;
     std::uint32_t part = 0;
-    std::uint16_t peer = 0;
+    std::uint32_t peer = 0;
     Kind kind = Kind::Posted;
   };
 

@@ -68,6 +68,16 @@ TEST(FlightRecord, ShowsTheNewestEventsWithTheTicksSinceTheOldestThatIsShown) {
 
 TEST(FlightRecord, WithoutEventsIsEmpty) { EXPECT_EQ(Recorded(0).record.text(), ""); }
 
+TEST(FlightRecord, NamesEachNumberWhole) {
+  constexpr std::uint32_t run = 4'000'000'001, step = 4'000'000'002, part = 4'000'000'003, peer = 1'000'000;
+  FlightRecord record{runtime::TimeSource()};
+  record.add({.bytes = std::uint64_t{1} << 40, .run = run, .step = step, .part = part, .peer = peer});
+  EXPECT_NE(record.text().find("posted   call 4000000001 part 4000000003 step 4000000002 peer 1000000 bytes "
+                               "1099511627776"),
+            std::string::npos)
+      << record.text();
+}
+
 TEST(FlightRecord, OfARankCountsFromTheTimeOfItsFirstCall) {
   HandClock clock;
   runtime::ExecutorOptions options = quick_executor();
