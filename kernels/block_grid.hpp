@@ -3,13 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/values/digest.hpp"
+
 /// Arrays that are cut into blocks, of which only some matter.
 namespace lacuna::kernels {
 
 /// Some blocks of an array, which is cut into blocks of `length` elements; the last one may be shorter. The blocks of
 /// the array stand in groups of `stride`, and a grid has one block of each group: at place `first` in the first group.
-/// If it turns, it takes the place before that in the next group, and so on. Then blocks that lie at equal distances
-/// are spread over the `stride` grids of an array. The blocks of a grid have the numbers 0 .. count()-1.
+/// If it turns, it has another place in each other group, which looks random. Then blocks that lie at equal distances,
+/// whatever these are, are spread over the `stride` grids of an array. The blocks of a grid have the numbers
+/// 0 .. count()-1.
 struct BlockGrid {
   std::size_t elements = 0;  ///< elements of the array
   std::size_t length = 1;    ///< elements of a block; at least 1
@@ -17,8 +20,16 @@ struct BlockGrid {
   bool turns = false;
 
   constexpr std::size_t blocks_of_array() const { return elements / length + (elements % length != 0 ? 1 : 0); }
+  /// By how many places all grids turn in a group.
+  constexpr std::size_t turn(std::size_t group) const { return turns ? (mix64(group) >> 32) * stride >> 32 : 0; }
   constexpr std::size_t place(std::size_t group) const {
-    return turns ? (first + stride - group % stride) % stride : first;
+    const std::size_t turned = first + turn(group);
+    return turned < stride ? turned : turned - stride;
+  }
+  /// The place in the first group of the grid that has this block of the array.
+  constexpr std::size_t first_of(std::size_t block) const {
+    const std::size_t place = block % stride, turned = turn(block / stride);
+    return place < turned ? place + stride - turned : place - turned;
   }
   constexpr std::size_t count() const {
     const std::size_t all = blocks_of_array(), groups = all / stride;

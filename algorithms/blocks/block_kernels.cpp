@@ -20,8 +20,9 @@ kernels::BlockGrid shard_of(const PartView& part, Rank owner) {
 
 Dealt dealt(const PartView& part, const Roles& roles, std::size_t block) {
   const auto owners = static_cast<std::size_t>(roles.owners);
-  const std::size_t turn = block / owners, number = (block + turn + owners - part.part.draw % owners) % owners;
-  return {roles.first_owner() + static_cast<Rank>(number), turn};
+  const std::size_t first = kernels::BlockGrid{.stride = owners, .turns = true}.first_of(block);
+  const std::size_t number = (first + owners - part.part.draw % owners) % owners;
+  return {roles.first_owner() + static_cast<Rank>(number), block / owners};
 }
 
 std::size_t most_blocks(const PartView& part) {

@@ -48,8 +48,8 @@ inline Roles roles_of(const GraphBuilder& g) { return roles_of(form_of(g), g.col
 inline Roles roles_of(const PartView& part) { return roles_of(form_of(part), part.call.collective, part.size); }
 
 /// The blocks of an owner. If the collective has blocks of its own, a shard is all of the owner's. Else the owners take
-/// blocks in turn, and another one begins with each turn, so that all have equally much to do wherever the blocks lie
-/// that are not zero. Which owner begins changes from part to part.
+/// blocks in turn, and another one, which looks random, begins with each turn. So all have about equally much to do
+/// wherever the blocks lie that are not zero. Which owner begins also changes from part to part.
 kernels::BlockGrid shard_of(const PartView& part, Rank owner);
 /// Where a block of the data lies, if the owners take blocks in turn: who owns it, and which block of the shard it is.
 struct Dealt {

@@ -23,12 +23,12 @@ using Elements = std::vector<std::uint64_t>;
 
 constexpr std::array<std::size_t, 12> block_lengths = {1, 2, 3, 7, 31, 32, 33, 256, 511, 513, 1000, 4096};
 
-/// Where each block of a grid begins: the blocks of the array are dealt to the grids one by one.
+/// Where each block of a grid begins: the blocks of each group of the array are dealt to the grids one by one.
 std::vector<std::size_t> begins_of(const BlockGrid& grid) {
   std::vector<std::size_t> begins;
   for (std::size_t b = 0; b * grid.length < grid.elements; ++b) {
-    const std::size_t group = b / grid.stride, dealt = (b + (grid.turns ? group : 0)) % grid.stride;
-    if (dealt == grid.first) begins.push_back(b * grid.length);
+    const std::size_t turn = grid.turns ? (mix64(b / grid.stride) >> 32) * grid.stride >> 32 : 0;
+    if ((grid.first + turn) % grid.stride == b % grid.stride) begins.push_back(b * grid.length);
   }
   return begins;
 }
@@ -135,7 +135,10 @@ TEST(Blocks, AGridCountsItsBlocksAndKnowsWhereTheyLie) {
   each_grid([](const BlockGrid& grid) {
     const std::vector<std::size_t> begins = begins_of(grid);
     ASSERT_EQ(grid.count(), begins.size()) << grid.elements << " by " << grid.length;
-    for (std::size_t b = 0; b < begins.size(); ++b) ASSERT_EQ(grid.begin(b), begins[b]);
+    for (std::size_t b = 0; b < begins.size(); ++b) {
+      ASSERT_EQ(grid.begin(b), begins[b]);
+      ASSERT_EQ(grid.first_of(begins[b] / grid.length), grid.first);
+    }
     std::size_t elements = 0;
     for (std::size_t b = 0; b < grid.count(); ++b) elements += grid.size(b);
     ASSERT_EQ(elements, grid.count() * grid.length - grid.missing());

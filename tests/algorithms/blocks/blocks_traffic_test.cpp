@@ -49,7 +49,7 @@ struct Streamed {
       for (std::size_t lane = slot * columns; lane < (slot + 1) * columns; ++lane) {
         int asked = 0;
         for (std::size_t block = 0; block < blocks.count(); ++block) {
-          if ((block + block / lanes) % lanes != lane) continue;
+          if (kernels::BlockGrid{.stride = lanes, .turns = true}.first_of(block) != lane) continue;
           const bool first = burst && block < lanes;
           for (std::size_t rank = 0; rank < call.ranks(); ++rank) {
             has_any[rank] = has_any[rank] || blocks.of_rank[rank][block];
@@ -117,7 +117,7 @@ std::vector<std::uint64_t> planned(const BlocksCall& call, const BlockTable& blo
     std::size_t all = 0, members = 0, bytes = 0;
     std::vector<std::size_t> own(call.ranks()), own_bytes(call.ranks());
     for (std::size_t block = 0; block < blocks.count(); ++block) {
-      if ((block + block / owners) % owners != owner) continue;
+      if (kernels::BlockGrid{.stride = owners, .turns = true}.first_of(block) != owner) continue;
       ++all;
       const std::size_t size = blocks.elements[block] * size_of(call.dtype);
       for (std::size_t rank = 0; rank < call.ranks(); ++rank) {
@@ -207,6 +207,23 @@ TEST(BlocksTraffic, IsEvenOverTheOwnersWhereverTheBlocksLie) {
       std::vector<double> loads;
       for (const Counters& sent : rig.sent) loads.push_back(static_cast<double>(sent.payload_sent));
       EXPECT_LE(skew(loads), 1.2) << algorithm << " " << static_cast<int>(pattern);
+    }
+  }
+}
+
+TEST(BlocksTraffic, IsEvenOverTheOwnersAtWhateverDistancesTheBlocksLie) {
+  for (const char* algorithm : {"planned_blocks", "streamed_blocks"}) {
+    for (std::size_t distance : {2u, 3u, 4u, 5u, 12u, 16u, 20u, 32u, 64u}) {
+      BlocksCall call{.size = 4, .count = 1 << 14, .block = 1, .dtype = Dtype::F64, .algorithm = algorithm};
+      BlocksRig rig(call, in_one_part());
+      std::vector<Elements> inputs(call.ranks(), Elements(call.count));
+      for (Elements& input : inputs) {
+        for (std::size_t i = 0; i < call.count; i += distance) input[i] = oracle::encode(call.dtype, 1);
+      }
+      rig.expect(inputs, "distances");
+      std::vector<double> received;
+      for (const Report& report : rig.reports) received.push_back(static_cast<double>(report.received));
+      EXPECT_LE(skew(received), 1.2) << algorithm << " " << distance;
     }
   }
 }
