@@ -7,8 +7,8 @@
 namespace lacuna {
 
 /// A rank with which this rank exchanges data. Two ranks may be neighbours several times, for instance on both sides of
-/// each other in a ring of two, and a rank may be its own neighbour. Each message to a rank, and each from a rank, has a
-/// direction of its own: what a rank sends in direction d arrives where its neighbour receives from direction d.
+/// each other in a ring of two, and a rank may be its own neighbour. Each message to a rank, and each from a rank, has
+/// a direction of its own: what a rank sends in direction d arrives where its neighbour receives from direction d.
 /// ProcessGrid::neighbours() and neighbours_of() make lists of neighbours.
 struct Neighbour {
   /// The rank of a place without a neighbour, for instance beyond the border of a grid. Nothing is exchanged there.
