@@ -19,7 +19,7 @@ TREE = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?:^<!-- (?P<how>(?:not run: |run in )[^>]*?) -->\n\n)?"
                    r"(?:(?<=\n\n)(?P<indented>(?:    .*\n|\n(?=    ))+)|^```sh\n(?P<fenced>[\s\S]*?)^```)", re.M)
 VARIABLES = r"(?:[A-Z_]+=\S* +)*"
-COMMAND = re.compile(rf"^(?:\$ )?\(?{VARIABLES}(?:export|cd|lacuna|cmake|ctest|pip|apt-get|mpirun|mpiexec|srun|torchrun|"
+COMMAND = re.compile(rf"^(?:\$ )?\(?{VARIABLES}(?:export|cd|lacuna(?= [a-z])|cmake|ctest|pip|apt-get|mpirun|mpiexec|srun|torchrun|"
                      r"gfortran|mpicc|(?:cmake|examples|tests|build)/\S+) ")
 LONG = re.compile(r"\blacuna (?:perf|run(?! .*--dry-run)|replay|tune) |^tests/", re.M)
 CONFIG = "examples/fashion_mnist.toml"
