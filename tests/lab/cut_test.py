@@ -100,6 +100,13 @@ class CutTest(unittest.TestCase):
             self.expect_end(self.ranks[rank], "rank 2 (host h2) does not answer rank 0 for 4 s")
         self.expect_end(self.ranks[2], "rank 0 (host h0) does not answer rank 2 for 4 s")
 
+    def test_a_rank_zero_that_is_cut_off_says_that_it_hears_nobody(self):
+        for other in (1, 2, 3):
+            cut(self.network, 0, other)
+        self.expect_end(self.ranks[0], "none of ranks 1-3 answers rank 0 (host h0) for 4 s")
+        for rank in (1, 2, 3):
+            self.expect_end(self.ranks[rank], f"rank 0 (host h0) does not answer rank {rank} for 4 s")
+
 
 def main():
     global WORKER

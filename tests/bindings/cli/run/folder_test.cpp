@@ -175,9 +175,10 @@ TEST_F(RunFolder, DamagedResultsAreToldAndMadeAnewFromTheCheckpoints) {
 TEST_F(RunFolder, AWorkloadWithoutEpochsCountsSteps) {
   const auto config_of = [this](const std::string& length) {
     const std::filesystem::path path = folder_ / "heat.toml";
-    std::ofstream(path) << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\n"
-                        << length
-                        << "\n[workload]\nkind = \"heat\"\nrows = 8\ncolumns = 8\nevaluate_every = 2\n[[method]]\n";
+    std::ofstream(path)
+        << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\n"
+        << length
+        << "\n[workload]\nkind = \"heat\"\nrows = 8\ncolumns = 8\nevaluate_every = 2\n[[method]]\nlabel = \"dense\"\n";
     return path.string();
   };
   Executed refused({LACUNA_COMMAND, "run", config_of("epochs = 2")}, {});
