@@ -45,7 +45,11 @@ struct DropNotFinite {
   NotFiniteRooms rooms;
 
   Status operator()(const KernelCall& call) const {
-    for (const Extent& region : kept) drop_not_finite(call, {region.dtype, region.data, region.count}, rooms);
+    std::uint64_t dropped = 0;
+    for (const Extent& region : kept) {
+      dropped += drop_not_finite(call.backend, {region.dtype, region.data, region.count}, rooms);
+    }
+    call.measures.tell(dropped_elements, static_cast<double>(dropped));
     return {};
   }
 };

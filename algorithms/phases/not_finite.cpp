@@ -49,18 +49,19 @@ void list_not_finite(const kernels::Backend& backend, const kernels::Source& fro
   backend.compact(from, &cut, {places, rooms.values->data, rooms.places->count}, found);
 }
 
-void drop_not_finite(const KernelCall& call, const kernels::Target& from, const NotFiniteRooms& rooms) {
+std::uint64_t drop_not_finite(const kernels::Backend& backend, const kernels::Target& from,
+                              const NotFiniteRooms& rooms) {
   std::uint64_t dropped = 0;
   in_stretches(from, most_counted, [&](const kernels::Target& counted) {
-    if (count_not_finite(call.backend, {counted.dtype, counted.data, counted.count}) == 0) return;
+    if (count_not_finite(backend, {counted.dtype, counted.data, counted.count}) == 0) return;
     in_stretches(counted, rooms.places->count, [&](const kernels::Target& listed) {
       std::uint64_t found = 0;
-      list_not_finite(call.backend, {listed.dtype, listed.data, listed.count}, rooms, &found);
-      call.backend.clear_at({reinterpret_cast<const std::uint32_t*>(rooms.places->data), found}, listed);
+      list_not_finite(backend, {listed.dtype, listed.data, listed.count}, rooms, &found);
+      backend.clear_at({reinterpret_cast<const std::uint32_t*>(rooms.places->data), found}, listed);
       dropped += found;
     });
   });
-  if (dropped > 0) call.measures.tell(dropped_elements, static_cast<double>(dropped));
+  return dropped;
 }
 
 }  // namespace lacuna

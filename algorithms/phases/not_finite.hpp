@@ -2,7 +2,6 @@
 
 #include "kernels/backend.hpp"
 #include "runtime/graph/builder.hpp"
-#include "runtime/graph/kernel.hpp"
 #include "runtime/values/measure.hpp"
 
 /// What is not finite, an infinity or a NaN, never stays in a residual or a velocity. There it would reach the results
@@ -29,7 +28,8 @@ NotFiniteRooms not_finite_rooms(GraphBuilder& g);
 void list_not_finite(const kernels::Backend& backend, const kernels::Source& from, const NotFiniteRooms& rooms,
                      std::uint64_t* found);
 
-/// Clears the elements that are not finite, and counts them as dropped.
-void drop_not_finite(const KernelCall& call, const kernels::Target& from, const NotFiniteRooms& rooms);
+/// Clears the elements that are not finite, and returns how many there were. Of a residual they count as dropped.
+std::uint64_t drop_not_finite(const kernels::Backend& backend, const kernels::Target& from,
+                              const NotFiniteRooms& rooms);
 
 }  // namespace lacuna

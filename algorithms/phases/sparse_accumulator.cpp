@@ -49,8 +49,9 @@ void Accumulator::clear_at(std::span<const std::uint32_t> places, bool masks) co
 
 bool Accumulator::drop_not_finite(const KernelCall& call, const List& selected, const NotFiniteRooms& rooms) const {
   if (count_not_finite(call.backend, {selected.dtype, selected.values, selected.count}) == 0) return true;
-  if (feeds_back_) lacuna::drop_not_finite(call, from_, rooms);
-  if (velocity_.data) lacuna::drop_not_finite(call, velocity_, rooms);
+  if (!feeds_back_) return false;
+  call.measures.tell(dropped_elements, static_cast<double>(lacuna::drop_not_finite(backend_, from_, rooms)));
+  if (velocity_.data) lacuna::drop_not_finite(backend_, velocity_, rooms);
   return false;
 }
 

@@ -23,8 +23,10 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
   std::uint64_t taken = 0;
   call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
   call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
-  const bool is_finite = count_not_finite(call.backend, {residual.dtype, to.values, taken}) == 0;
-  if (!is_finite) drop_not_finite(call, {residual.dtype, residual.data, residual.count}, rooms.not_finite);
+  if (count_not_finite(call.backend, {residual.dtype, to.values, taken}) > 0) {
+    const kernels::Target kept{residual.dtype, residual.data, residual.count};
+    call.measures.tell(dropped_elements, static_cast<double>(drop_not_finite(call.backend, kept, rooms.not_finite)));
+  }
   return rooms.kept.list(taken).all(entries.base);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -144,6 +145,15 @@ TEST(OkQuotas, OffersOfAllFloatingTypesOrderAsTheirSums) {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     EXPECT_NEAR(ok::number_of_offered(Dtype::F64, offer[1 + i]) / std::abs(sums[i]), 1, 1e-6) << i;
   }
+}
+
+/// All other sums of its rank are small, and those of the other ranks fill the result.
+TEST(OkQuotas, ASumThatIsNotFiniteIsTakenWhateverStandsBesideIt) {
+  Sums sums = drawn({400, 400, 400}, {1, 100, 100}, 3);
+  sums[0][250] = std::numeric_limits<float>::infinity();
+  const Shared shared = share_out(sums, 60);
+  EXPECT_GE(shared.quotas[0], 1u);
+  EXPECT_EQ(std::accumulate(shared.quotas.begin(), shared.quotas.end(), std::uint64_t{0}), 60u);
 }
 
 }  // namespace
