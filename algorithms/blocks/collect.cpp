@@ -142,7 +142,7 @@ Brought send_to_owners(GraphBuilder& g) {
     begins.push_back(g.value());
     bytes.push_back(g.value());
     offsets.push_back(g.value());
-    elements.push_back(g.paired(g.position(), owner));
+    elements.push_back(elements_between(g, g.position(), owner));
     rooms.push_back(GraphBuilder::counted(packed, elements.back(), offsets.back()));
   }
   g.kernel(FindBlocks{.data = own_data(g),
@@ -215,7 +215,7 @@ Owned take_own(GraphBuilder& g) {
   Owned own{
       .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = elements_of_own})};
   for (Rank distance = 1; distance < g.size(); ++distance) {
-    own.outgoing.push_back(g.paired(g.position(), position_at(g.position(), distance, g.size())));
+    own.outgoing.push_back(elements_between(g, g.position(), position_at(g.position(), distance, g.size())));
   }
   const Value bytes = g.value();
   g.kernel(TakeOwn{.data = own_data(g),

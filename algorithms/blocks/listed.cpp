@@ -60,6 +60,7 @@ const std::uint32_t* numbers_in(const Read& table) { return reinterpret_cast<con
 /// Stands for the number of an entry that is in another part.
 constexpr std::uint32_t elsewhere = 4294967295;
 
+bool gets_list(const PartView& part) { return form_of(part).listed && roles_of(part).gets(part.position); }
 std::size_t entries_of(const PartView& part) { return part.call.input_entries.count; }
 std::size_t numbers_of_begins(const PartView& part) { return brings_list(part) ? entries_of(part) + 2 : 0; }
 std::size_t numbers_of_firsts(const PartView& part) { return brings_list(part) ? shards_of(part) + 1 : 0; }
@@ -131,6 +132,48 @@ void PackEntries::run(const KernelCall& call, Rank owner, std::byte* packed) con
                         numbers_in(begins) + first[0], numbers_in(order), packed);
 }
 
+Value elements_between(GraphBuilder& g, Rank from, Rank to) {
+  return form_of(g).listed ? g.value() : g.paired(from, to);
+}
+
+Region room_of_all(GraphBuilder& g, std::size_t (*elements)(const PartView& part)) {
+  return form_of(g).listed ? Region() : g.buffer({.capacity = elements});
+}
+
+void Arriving::expect(GraphBuilder& g, Rank from, const Region& room) {
+  if (room.is_signal()) return;
+  offsets.push_back(g.value());
+  elements.push_back(g.paired(from, g.position()));
+  packed.push_back(GraphBuilder::counted(room, elements.back(), offsets.back()));
+}
+
+void Arriving::receive(GraphBuilder& g, const std::vector<Rank>& from) {
+  const bool stay = packed.empty();
+  if (!stay) packed = g.disjoint(packed);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!stay) g.receive(packed[i], from[i]);
+    if (stay) packed.push_back(g.receive_landed(from[i], {.capacity = most_elements}));
+  }
+}
+
+Status check_packed(const Extent& packed, Rank from, std::size_t elements) {
+  if (packed.count == elements) return {};
+  return {Code::Mismatch, fmt::format("the message of rank {}: its blocks have {}, must be {}", from,
+                                      count_of(packed.count, "element"), elements)};
+}
+
+Status check_room(const PartView& part, std::size_t entries, bool of_all) {
+  const OutputEntries& asked = part.call.output_entries;
+  if (!gets_list(part) || entries <= asked.room) return {};
+  return {Code::InvalidArgument, fmt::format("the result has {}{}, the output has room for {}",
+                                             of_all ? "" : "at least ", count_of(entries, "entry"), asked.room)};
+}
+
+std::size_t most_of_result(const PartView& part) {
+  if (!gets_list(part)) return most_elements(part);
+  return std::min(most_blocks(part), part.call.output_entries.room) * arguments_of(part).block;
+}
+
 OwnList own_list(GraphBuilder& g) {
   const sparse::ReadInputEntries brought = sparse::input_entries(g);
   const Region numbers = g.buffer(table_of(entries_of)), begins = g.buffer(table_of(numbers_of_begins)),
@@ -157,20 +200,22 @@ struct ListBlocks {
     const std::size_t length = arguments_of(part).block;
     const std::size_t blocks = places_of(part, traits_of(part.call.collective).output);
     std::memset(united->data, 0, united->bytes());
-    each_owner(part, [&](Rank owner, const BlockGrid& shard, const std::byte* set, const Extent&) {
+    Status whole;
+    each_owner(part, [&](Rank owner, const BlockGrid& shard, const std::byte* set, const Extent& from) {
+      if (owner != part.position && whole) {
+        whole = check_packed(from, owner, elements_of(set_in(set, shard.count()), shard));
+      }
       each_bit(set, shard.count(),
                [&](std::size_t b) { add_bit(united->data, place_in_result(part, owner, shard, b)); });
     });
+    if (!whole) return whole;
     complete_set(call.backend, united->data, blocks);
     const BlockSet all = set_in(united->data, blocks);
     const std::uint64_t found = size_of(all, blocks);
     call.measures.tell(measure::result, static_cast<double>(found));
     call.measures.tell(measure::result_elements, static_cast<double>(found * length));
     std::memcpy(count->data, &found, sizeof(found));
-    if (found > places->count) {
-      return {Code::InvalidArgument,
-              fmt::format("the result has {}, the output has room for {}", count_of(found, "entry"), places->count)};
-    }
+    if (Status fits = check_room(part, found, true); !fits) return fits;
     std::uint32_t* number = numbers_in(numbers);
     each_bit(all.map, blocks, [&](std::size_t place) { *number++ = static_cast<std::uint32_t>(place); });
     call.backend.copy_bytes(numbers->data, found * sizeof(*number), places->data);

@@ -48,6 +48,29 @@ struct Brought {
 /// Receives the blocks of the own shard and reduces them.
 Owned reduce_own_shard(GraphBuilder& g, const Brought& own);
 
+/// How many elements of packed blocks go from one position to another, which both know from the sets.
+Value elements_between(GraphBuilder& g, Rank from, Rank to);
+
+/// The packed blocks that come from other positions. If the result is a list, each message carries its length and stays
+/// where it lands, so that no memory is as long as the data.
+struct Arriving {
+  /// Where the blocks of each position go, and how many elements they have. Empty if they stay where they land.
+  std::vector<Value> offsets{}, elements{};
+  std::vector<Region> packed{};
+
+  /// The next position. Its blocks go to this room, once kernels have defined the last of the values.
+  void expect(GraphBuilder& g, Rank from, const Region& room);
+  void receive(GraphBuilder& g, const std::vector<Rank>& from);
+};
+/// The room for the packed blocks of all positions. It is empty if they stay where they land.
+Region room_of_all(GraphBuilder& g, std::size_t (*elements)(const PartView& part));
+/// Ok, or a mismatch: the packed blocks that have come from a position are not those of its set.
+Status check_packed(const Extent& packed, Rank from, std::size_t elements);
+/// Ok, or an error: this position has no room for a result of so many entries. `of_all`: there are no more.
+Status check_room(const PartView& part, std::size_t entries, bool of_all);
+/// The most elements of the result in a shard. A list holds no more than there is room for.
+std::size_t most_of_result(const PartView& part);
+
 /// The most elements of the packed blocks of a shard, and of all shards, if the rank brings a list; else 0.
 std::size_t most_listed_of_shard(const PartView& part);
 std::size_t most_listed(const PartView& part);

@@ -16,7 +16,7 @@ struct ReadSets {
   Read own{};                 ///< the own set; empty if this position brings none
   Write sets;                 ///< of all positions
   Write united, message;      ///< the union, and its message
-  Defines offsets, incoming;  ///< of the packed blocks that come, like `messages`
+  Defines offsets, incoming;  ///< of the packed blocks that come, like `messages`, unless they stay where they land
   Define bytes;               ///< of the union's message
   Defines outgoing;           ///< elements of the union, for each position that gets them
 
@@ -32,9 +32,12 @@ struct ReadSets {
       if (!roles_of(part).brings(from)) continue;
       if (Status sound = read_set(call.backend, messages[i], from, blocks, at(from)); !sound) return sound;
       call.backend.unite_bits(united->data, map_in(at(from)), blocks);
-      offsets[i] = offset;
-      incoming[i] = elements_of(set_in(at(from), blocks), grid);
-      offset += incoming[i++];
+      if (!incoming.empty()) {
+        offsets[i] = offset;
+        incoming[i] = elements_of(set_in(at(from), blocks), grid);
+        offset += incoming[i];
+      }
+      ++i;
     }
     if (own) {
       std::memcpy(at(part.position), own->data, stride);
@@ -42,6 +45,7 @@ struct ReadSets {
     }
     complete_set(call.backend, united->data, blocks);
     const BlockSet all = set_in(united->data, blocks);
+    if (Status fits = check_room(part, size_of(all, blocks), outgoing.size() == 0); !fits) return fits;
     *bytes = write_set(all, blocks, message->data);
     std::fill(outgoing.begin(), outgoing.end(), elements_of(all, grid));
     return {};
@@ -70,7 +74,9 @@ struct ReduceBlocks {
       all[count++] = {.set = set_in(at, grid.count())};
       kernels::BlockSource& source = all[count - 1];
       if (rank != part.position) {
-        source.data = arrived[index_of(part, rank)].data;
+        const Extent& blocks = arrived[index_of(part, rank)];
+        if (Status whole = check_packed(blocks, rank, elements_of(source.set, grid)); !whole) return whole;
+        source.data = blocks.data;
       } else if (brings_list(part)) {
         list.run(call, rank, own_packed->data);
         source.data = own_packed->data;
@@ -118,24 +124,22 @@ constexpr BufferInfo sources_of_ranks = {
 Owned reduce_own_shard(GraphBuilder& g, const Brought& own) {
   const Roles roles = roles_of(g);
   Owned result{
-      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
-  const Region sets = g.buffer(sets_of_ranks), room = g.buffer({.capacity = elements_from_ranks});
+      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_of_result})};
+  const Region sets = g.buffer(sets_of_ranks), room = room_of_all(g, elements_from_ranks);
   std::vector<Rank> senders;
-  std::vector<Region> messages, arrived;
-  std::vector<Value> offsets, incoming;
+  std::vector<Region> messages;
+  Arriving arriving;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank from = position_at(g.position(), -distance, g.size());
     if (!roles.brings(from)) continue;
     senders.push_back(from);
     messages.push_back(g.receive_landed(from, one_message));
-    offsets.push_back(g.value());
-    incoming.push_back(g.paired(from, g.position()));
-    arrived.push_back(GraphBuilder::counted(room, incoming.back(), offsets.back()));
+    arriving.expect(g, from, room);
   }
   const bool is_spread = g.collective() != Collective::ReduceScatter;
   for (Rank distance = 1; is_spread && distance < g.size(); ++distance) {
     const Rank to = position_at(g.position(), distance, g.size());
-    if (roles.gets(to)) result.outgoing.push_back(g.paired(g.position(), to));
+    if (roles.gets(to)) result.outgoing.push_back(elements_between(g, g.position(), to));
   }
   const Value bytes = g.value();
   g.kernel(ReadSets{.messages = messages,
@@ -143,18 +147,17 @@ Owned reduce_own_shard(GraphBuilder& g, const Brought& own) {
                     .sets = sets,
                     .united = result.set,
                     .message = result.message,
-                    .offsets = offsets,
-                    .incoming = incoming,
+                    .offsets = arriving.offsets,
+                    .incoming = arriving.elements,
                     .bytes = bytes,
                     .outgoing = result.outgoing});
   result.message = GraphBuilder::counted(result.message, bytes);
-  if (!arrived.empty()) arrived = g.disjoint(arrived);
-  for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
+  arriving.receive(g, senders);
   const bool brings = roles.brings(g.position());
   g.kernel(ReduceBlocks{.data = brings ? own_data_for(g, g.position()) : Data(),
                         .list = own.list,
                         .own_packed = brings ? g.buffer({.capacity = most_listed_of_shard}) : Region(),
-                        .arrived = arrived,
+                        .arrived = arriving.packed,
                         .sets = sets,
                         .united = result.set,
                         .sources = g.buffer(sources_of_ranks),

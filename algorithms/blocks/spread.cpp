@@ -11,12 +11,13 @@ struct ReadSet {
   static constexpr std::string_view name = "read set";
   Read message;
   Write set;
-  Define offset, elements;  ///< of the packed blocks that come
+  Define offset{}, elements{};  ///< of the packed blocks that come, unless they stay where they land
   Rank owner;
 
   Status operator()(const KernelCall& call) const {
     const BlockGrid grid = shard_of(call.part, owner);
     if (Status sound = read_set(call.backend, *message, owner, grid.count(), set->data); !sound) return sound;
+    if (!offset) return {};
     *offset = static_cast<std::size_t>(roles_of(call.part).number(owner)) * most_elements(call.part);
     *elements = elements_of(set_in(set->data, grid.count()), grid);
     return {};
@@ -75,22 +76,21 @@ void send_to_all(GraphBuilder& g, const Owned& own) {
 
 Others receive_others(GraphBuilder& g) {
   Others others{.sets = g.buffer(sets_of_owners)};
-  const Region room = g.buffer({.capacity = elements_of_result});
+  const Region room = room_of_all(g, elements_of_result);
+  Arriving arriving;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank owner = position_at(g.position(), -distance, g.size());
     if (!roles_of(g).is_owner(owner)) continue;
     others.owners.push_back(owner);
     const Region message = g.receive_landed(owner, one_message);
-    const Value offset = g.value(), elements = g.paired(owner, g.position());
-    g.kernel(ReadSet{.message = message,
-                     .set = set_of_owner(g, others.sets, owner),
-                     .offset = offset,
-                     .elements = elements,
-                     .owner = owner});
-    others.packed.push_back(GraphBuilder::counted(room, elements, offset));
+    arriving.expect(g, owner, room);
+    ReadSet read{.message = message, .set = set_of_owner(g, others.sets, owner), .owner = owner};
+    if (!arriving.offsets.empty()) read.offset = arriving.offsets.back();
+    if (!arriving.elements.empty()) read.elements = arriving.elements.back();
+    g.kernel(std::move(read));
   }
-  if (!others.owners.empty()) others.packed = g.disjoint(others.packed);
-  for (std::size_t i = 0; i < others.owners.size(); ++i) g.receive(others.packed[i], others.owners[i]);
+  arriving.receive(g, others.owners);
+  others.packed = arriving.packed;
   return others;
 }
 

@@ -297,7 +297,7 @@ TEST(BlocksLists, PlacesBeyondTheDataAndTooLittleRoomAreErrors) {
             "invalid argument: rank 0: find blocks: entry 1 of the input has the place 6, must be less than the number "
             "of blocks, 6");
   EXPECT_EQ(error_of({{5, 1}, Elements(8, 1)}, 1),
-            "invalid argument: rank 0: list blocks: the result has 2 entries, the output has room for 1");
+            "invalid argument: rank 0: read sets: the result has 2 entries, the output has room for 1");
 }
 
 TEST(BlocksLists, MoreRoomThanThereAreBlocksTakesNoMemory) {
@@ -323,6 +323,23 @@ TEST(BlocksLists, MoreRoomThanThereAreBlocksTakesNoMemory) {
   EXPECT_EQ(found, 1u);
   EXPECT_EQ(places[0], 2u);
   EXPECT_EQ(memory.values[0], 7u);
+}
+
+/// No machine has memory for these data.
+TEST(BlocksLists, TakeNoMemoryAsLongAsTheData) {
+  constexpr std::size_t block = 1 << 16, count = block << 22;
+  for (const Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
+    for (const char* more : {"", ",aggregators=1"}) {
+      if (collective != Collective::Allreduce && *more != 0) continue;
+      ListsRig rig({.size = 3, .count = count, .block = block, .collective = collective, .more = more});
+      const std::optional<RowList> row = RowList{{77}, Elements(block, oracle::encode(Dtype::F32, 1))};
+      ASSERT_EQ(rig.run_lists({row, row, RowList()}, std::vector<Elements>(3), 2), "") << more;
+      const bool gathers = collective == Collective::Allgather;
+      EXPECT_EQ(rig.results[0].size(), gathers ? 2u : 1u) << more;
+      EXPECT_EQ(rig.results[0].at(0), 77u) << more;
+      EXPECT_EQ(oracle::decode(Dtype::F32, rig.outputs[0].at(block - 1)), gathers ? 1 : 2) << more;
+    }
+  }
 }
 
 TEST(BlocksLists, WhatCantTakeThemSaysSo) {
