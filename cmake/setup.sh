@@ -3,8 +3,8 @@
 # On Debian and Ubuntu it uses apt-get, as root or through sudo. Elsewhere it lists what is missing and stops. The UCX
 # of PyPI, with which the tests run once more, goes into build/ucx-1.22. Debian's arm64 packages, which lacuna needs to
 # be built for aarch64, are unpacked into build/aarch64-root and not installed. PyPI's PyTorch, for the tests of
-# lacuna.torch, goes into a virtual environment in build/torch-venv; it takes 6 GB. The script ends with 77 if this
-# machine cannot have what aarch64 or torch ask for.
+# lacuna.torch, goes into a virtual environment in build/torch-venv; it takes 6 GB. TORCH_VERSION=2.13.0, say, asks for
+# another one. The script ends with 77 if this machine cannot have what aarch64 or torch ask for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -70,7 +70,7 @@ ucx_folder=build/ucx-1.22
 python_packages='build==1.6.1 scikit-build-core==1.1.2 nanobind==3.1.0 pytest==9.2.0 numpy ml_dtypes mpi4py==4.1.2'
 python_folder=build/python-packages
 aarch64_folder=build/aarch64-root
-torch_packages='torch==2.14.1 numpy pytest==9.2.0 ninja expecttest'
+torch_packages="torch==${TORCH_VERSION:-2.14.1} numpy pytest==9.2.0 ninja expecttest"
 torch_folder=build/torch-venv
 torch_space=12  # GB that must be free before PyTorch is fetched
 torch_time=1200  # seconds from the start of this script in which it must have come

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests lacuna.torch: installs the wheel beside PyTorch, compiles the backend, and runs the tests of this folder. With
 # --own it runs PyTorch's own tests of process groups instead. Ends with 77 where PyTorch cannot be had.
-# tests/python/wheel.sh has made the wheel.
+# tests/python/wheel.sh has made the wheel. TORCH_VERSION=2.13.0, say, takes another PyTorch than the newest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

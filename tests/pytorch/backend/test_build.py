@@ -30,6 +30,13 @@ def test_the_name_has_what_the_module_depends_on(monkeypatch: pytest.MonkeyPatch
     assert backend.folder().name != name
 
 
+def test_an_older_torch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in ("2.12.1", "1.13.0"):
+        monkeypatch.setattr(torch, "__version__", version)
+        with pytest.raises(lacuna.Unsupported, match=f"this is PyTorch {version}, and the backend needs 2.13 or later"):
+            backend.build()
+
+
 def test_torch_finds_an_installed_lacuna_by_its_name() -> None:
     code = """
 from torch import distributed

@@ -4,13 +4,18 @@ import copy
 import pytest
 import torch
 import torch.distributed as dist
+import torch.distributed.fsdp
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from training import layers, samples, summed
 
 import lacuna
 import lacuna.torch
+
+if not hasattr(getattr(torch.distributed.fsdp, "FSDPModule", None), "set_custom_reduce_scatter"):
+    pytest.skip("this PyTorch lacks set_custom_reduce_scatter()", allow_module_level=True)
+
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 pytestmark = pytest.mark.usefixtures("several")
 

@@ -37,13 +37,14 @@ class Hook:
         first pattern that fits decides. What fits none is dense, which is also the default. ``print(hook)`` shows a
         table.
     group : ProcessGroup, optional
-        The ranks. By default those of the DistributedDataParallel, or of the default group.
+        The ranks. By default those of the DistributedDataParallel, or of the default group. A hook that is made before
+        there is a process group joins the ranks of its DistributedDataParallel in the first step.
     communicator : Communicator, optional
         The ranks, in place of a group.
     warmup : int, optional
         So many steps at the beginning are dense.
     small : int, optional
-        Parameters of fewer elements are dense where the rule's method keeps something of each tensor.
+        Parameters of fewer elements are dense.
     seed : int, optional
         Of random choices.
     scaler : GradScaler, optional

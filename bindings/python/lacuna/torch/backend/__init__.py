@@ -19,6 +19,7 @@ import lacuna
 
 HERE = Path(__file__).parent
 NAME = "lacuna_c10d"
+OLDEST = (2, 13)  # version of PyTorch
 
 
 def folder() -> Path:
@@ -52,6 +53,9 @@ def build(verbose: bool = False) -> Path:
     Path
         The compiled module.
     """
+    if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
+        raise lacuna.Unsupported(f"this is PyTorch {torch.__version__}, and the backend needs 2.13 or later; "
+                                 "lacuna.torch.Hook works with 2.5 too")
     place = folder()
     module = place / f"{NAME}.so"
     if module.exists():
@@ -87,7 +91,7 @@ def _compile(work: Path, module: Path, verbose: bool) -> None:
     cpp_extension.load(
         NAME,
         [str(unit)],
-        extra_cflags=["-std=c++20", "-O2", "-g0"],
+        extra_cflags=["-O2", "-g0"],
         extra_ldflags=[str(library), f"-Wl,-rpath,{library.parent}"],
         extra_include_paths=[lacuna.get_include()],
         build_directory=str(work),

@@ -81,7 +81,6 @@ void Backend::abort() {
   completions_.fail_all("the process group was aborted");
 }
 
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7
 c10d::ErrorType Backend::getError() {
   switch (lacuna_communicator_status(job_->communicator())) {
     case LACUNA_OK:
@@ -95,7 +94,6 @@ c10d::ErrorType Backend::getError() {
       return c10d::ErrorType::COMM_ERROR;
   }
 }
-#endif
 
 c10::intrusive_ptr<c10d::Backend> Backend::split(const c10::intrusive_ptr<c10d::Store>& store,
                                                  const std::vector<int>& ranks,

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/version.h>
-
 #include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -19,8 +17,8 @@ using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 using Tensors = std::vector<at::Tensor>;
 
 /// torch.distributed's backend "lacuna": a process group is a job of lacuna, and its calls are calls of the C API.
-/// Some methods have two names, of which newer c10d calls the other one; c10d's base class translates. PyTorch 2.5 is
-/// the oldest one with which it compiles. Methods without `override` are not in every version of c10d.
+/// Some methods have two names, of which newer c10d calls the other one; c10d's base class translates. Those without
+/// `override` are not in every version of c10d.
 class Backend final : public c10d::Backend {
  public:
   struct Options final : c10d::Backend::Options {
@@ -37,23 +35,21 @@ class Backend final : public c10d::Backend {
   ~Backend() override;
 
   const std::string getBackendName() const override { return "lacuna"; }
-  c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() { return options_; }
-  void setTimeout(std::chrono::milliseconds timeout) { options_->timeout = timeout; }
+  c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
+  void setTimeout(std::chrono::milliseconds timeout) override { options_->timeout = timeout; }
   std::uint64_t getSequenceNumberForGroup() override { return sequence_; }
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7
   c10d::ErrorType getError() override;
-#endif
-  void abort();
-  void shutdown();
+  void abort() override;
+  void shutdown() override;
   /// Ends all groups of this process without waiting for calls in flight, because the interpreter ends.
   static void leave_all();
 
   bool supportsSplitting() const override { return true; }
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
-                                          const c10::intrusive_ptr<c10d::Backend::Options>& options);
+                                          const c10::intrusive_ptr<c10d::Backend::Options>& options) override;
   c10::intrusive_ptr<c10d::Backend> merge(const c10::intrusive_ptr<c10d::Store>& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& options, const int& rank,
-                                          const int& size);
+                                          const int& size) override;
 
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
@@ -91,10 +87,12 @@ class Backend final : public c10d::Backend {
   Task task_of(c10d::OpType kind, const char* name, Tensors inputs, Tensors outputs, const CallOptions& options) {
     ++sequence_;
     const bool has_own = options.timeout != c10d::kUnsetTimeout;
-    Task task{kind, std::string("lacuna:") + name, std::move(inputs), std::move(outputs),
-              has_own ? options.timeout : options_->timeout};
-    if constexpr (requires { options.asyncOp; }) task.waits = !options.asyncOp;  // else the caller waits by itself
-    return task;
+    return {kind,
+            std::string("lacuna:") + name,
+            std::move(inputs),
+            std::move(outputs),
+            has_own ? options.timeout : options_->timeout,
+            !options.asyncOp};
   }
   Task message_task(c10d::OpType kind, const char* name, const Tensors& tensors) const;
   /// Gathers the blocks of all ranks at `root`, behind each other in `room`.

@@ -7,16 +7,11 @@ namespace {
 
 using lacuna_c10d::Backend;
 
-/// PyTorch has the name since 2.9.
-void name_group(auto& options, const std::string& group) {
-  if constexpr (requires { options.group_name; }) options.group_name = group;
-}
-
 c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                          std::chrono::milliseconds timeout, const std::string& group,
                                          const std::string& method, std::int64_t minimum) {
   auto options = c10::make_intrusive<Backend::Options>(timeout, method, minimum);
-  name_group(*options, group);
+  options->group_name = group;
   return c10::make_intrusive<Backend>(store, rank, size, std::move(options));
 }
 
