@@ -181,7 +181,8 @@ void plan(const PlanRequest& request, Plan& plan) {
   const bool has_threshold = asked.threshold > 0;
   const bool counts = counts_next(request);
   const std::size_t length = length_of_next(request);
-  PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = length}};
+  const std::size_t longest = std::max<std::size_t>(call.count, 1);  // memory is taken for whole blocks
+  PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = std::min(length, longest)}};
   Form form{.owners = request.aggregators,
             .dedicated = request.aggregators > 0,
             .counts = counts,

@@ -38,7 +38,9 @@ const BufferInfo slots_of_run = {
 
 std::size_t bytes_of_row(const PartView& part) {
   const StreamArguments given = stream_arguments_of(part);
-  return given.columns * (sizeof(std::uint32_t) + given.block * size_of(part.call.dtype));
+  const std::size_t blocks = kernels::BlockGrid{part.count, given.block}.count();
+  return std::min<std::size_t>(given.columns, blocks) *
+         (sizeof(std::uint32_t) + given.block * size_of(part.call.dtype));
 }
 
 Slot::Slot(const PartView& part, const Write& slots)

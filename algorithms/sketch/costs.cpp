@@ -41,7 +41,8 @@ double compaction_bytes(const ExpectedPart& part) {
 
 double peel_bytes(const ExpectedPart& part) {
   const Sketch& asked = options_of(part.call);
-  const double cells = asked.cells_per_key * expected_blocks(part) * static_cast<double>(asked.block);
+  const double cells = asked.cells_per_key * expected_blocks(part) *
+                       std::min(static_cast<double>(asked.block), std::max(part.places, 1.0));
   return sent(expected_map(part) + cells * static_cast<double>(bytes_of(Cells::F64)), part.size);
 }
 
@@ -67,6 +68,7 @@ kernels::SketchShape shape_of(const PartView& part) {
   const Sketch& asked = options_of(part.call);
   const bool peels = stage == Stage::Peel || stage == Stage::Left;
   kernels::SketchShape shape = shape_of(asked, peels ? rows_to_peel : asked.rows, arguments_of(part.part));
+  shape.block = std::min(shape.block, std::max<std::size_t>(part.call.count, 1));
   shape.signs_zeros = peels;
   return shape;
 }
