@@ -71,11 +71,16 @@ struct CountBlocks {
   }
 };
 
+/// Those that only add up get no result, so that they could not count.
+bool all_get_the_result(const PlanRequest& request) {
+  return request.aggregators == 0 && !options_of(request.call).dedicated;
+}
+
 }  // namespace
 
 bool counts_next(const PlanRequest& request) {
   const Call& call = request.call;
-  const bool may_count = options_of(call).block == 0 && &request.algorithm == &allreduce && request.aggregators == 0;
+  const bool may_count = options_of(call).block == 0 && &request.algorithm == &allreduce && all_get_the_result(request);
   if (!may_count || !call.options.state) return false;
   return call.options.state->runs % runs_between_counts == 0 || !call.options.state->find(counts_array);
 }
@@ -84,7 +89,7 @@ std::size_t length_of_next(const PlanRequest& request) {
   const Options& options = request.call.options;
   if (const std::size_t asked = options_of(request.call).block; asked > 0) return asked;
   if (counts_next(request)) return least_length;
-  const bool knows_counts = options.state && request.aggregators == 0;
+  const bool knows_counts = options.state && all_get_the_result(request);
   const StateArray* array = knows_counts ? options.state->find(counts_array) : nullptr;
   if (!array || array->count() != counts_of_state) return usual_length;
   const Counts counts = counts_in(*array);
