@@ -47,16 +47,15 @@ Status check_selection(const Topk& asked) {
 /// Returns the number of the next run of the state, from 1, or 0 without a state.
 std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
 
-/// Are all elements to be sent?
-bool asks_for_all(const Call& call, Rank size) {
+/// Are all elements to be sent in a run, or, for run 0, after the warm-up?
+bool asks_for_all(const Call& call, Rank size, std::uint64_t run) {
   const std::size_t places = input_length(call, size);
-  return topk_of(call).selection == TopkSelection::Exact &&
-         entries_asked(topk_of(call), places, next_run(call)) == places;
+  return topk_of(call).selection == TopkSelection::Exact && entries_asked(topk_of(call), places, run) == places;
 }
 
 /// Are messages capped, at k or at a range's share of k?
-bool is_capped(const Call& call, const Algorithm& algorithm, Rank size) {
-  return topk_of(call).capped || (&algorithm == &gtopk && !asks_for_all(call, size));
+bool is_capped(const Call& call, const Algorithm& algorithm, Rank size, std::uint64_t run) {
+  return topk_of(call).capped || (&algorithm == &gtopk && !asks_for_all(call, size, run));
 }
 
 /// Does this kind of selection take any number of entries?
@@ -66,7 +65,7 @@ bool is_unlimited(const Topk& asked) {
 
 Status check_capped(const Call& call, const Algorithm& algorithm, Rank size) {
   const Topk& asked = topk_of(call);
-  if (!is_capped(call, algorithm, size)) return {};
+  if (!is_capped(call, algorithm, size, 0)) return {};
   const std::string_view what = &algorithm == &gtopk ? "topk by gtopk" : "topk.capped";
   if (asked.capped && &algorithm != &sparse_ring) {
     return refuse(
@@ -101,7 +100,7 @@ TopkForm form_of(const PlanRequest& request, std::size_t entries) {
   form.clipped = asked.clip > 0;
   form.listed = call.output_entries.places != nullptr;
   form.ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
-  form.capped = is_capped(call, algorithm, size);
+  form.capped = is_capped(call, algorithm, size, next_run(call));
   form.format = asked.format;
   if (&algorithm == &sparse_ring && !asked.capped) form.chunks = asked.chunks;
   if (&algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced) {
@@ -140,7 +139,7 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
 bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries) {
   const Topk& asked = topk_of(call);
   if (asked.clip > 0 || asked.capped) return false;
-  if (call.options.algorithm == gtopk.name) return asks_for_all(call, hosts.size());
+  if (call.options.algorithm == gtopk.name) return asks_for_all(call, hosts.size(), next_run(call));
   if (asked.selection == TopkSelection::Threshold) return asked.threshold == 0;
   return asked.selection == TopkSelection::Exact &&
          entries_asked(asked, input_length(call, hosts.size()), next_run(call)) >= entries;
