@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/elements.hpp"
+#include "kernels/fold.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/space_backend.hpp"
 #include "runtime/values/philox.hpp"
@@ -123,47 +124,6 @@ struct Magnitudes {
   KOKKOS_INLINE_FUNCTION static double join(double x, double y) { return x < y ? y : x; }
 };
 
-/// *result = what the terms of a vector's elements are together. One team joins them in pieces, and the pieces in
-/// order, so that a sum has the same bits everywhere. Vectors are short beside their matrix.
-template <class T, class Terms>
-struct FoldKernel {
-  static constexpr std::size_t piece = 256, pieces_at_once = 256;
-  static constexpr std::size_t scratch_bytes = pieces_at_once * sizeof(double);
-
-  Terms terms;
-  std::size_t count;
-  double* result;
-
-  KOKKOS_INLINE_FUNCTION void operator()(const Space::Team& team) const {
-    auto* const sums = team.scratch<double>();
-    const FoldKernel fold = *this;
-    const std::size_t pieces = (count + piece - 1) / piece;
-    team.once([=] { *fold.result = 0; });
-    for (std::size_t first = 0; first < pieces; first += pieces_at_once) {
-      const std::size_t some = RowKernel<T>::lesser(pieces - first, pieces_at_once);
-      team.each(some, [=](std::size_t i) { sums[i] = fold.of_piece(first + i); });
-      team.barrier();
-      team.once([=] {
-        for (std::size_t i = 0; i < some; ++i) *fold.result = Terms::join(*fold.result, sums[i]);
-      });
-      team.barrier();
-    }
-  }
-
-  KOKKOS_INLINE_FUNCTION double of_piece(std::size_t i) const {
-    const std::size_t first = i * piece, length = RowKernel<T>::lesser(piece, count - first);
-    double sums[lanes] = {};
-    const std::size_t whole = length / lanes * lanes;
-    for (std::size_t j = 0; j < whole; j += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = Terms::join(sums[lane], terms(first + j + lane));
-    }
-    for (std::size_t j = whole; j < length; ++j) sums[j - whole] = Terms::join(sums[j - whole], terms(first + j));
-    double all = 0;
-    for (double one : sums) all = Terms::join(all, one);
-    return all;
-  }
-};
-
 /// Is this the largest magnitude of a vector that has a length?
 KOKKOS_INLINE_FUNCTION bool has_length(double largest) { return largest > 0 && largest - largest == 0; }
 
@@ -237,15 +197,9 @@ struct DrawKernel {
   }
 };
 
-template <class T, class Terms>
-void fold(const Terms& terms, std::size_t count, double* result) {
-  using Kernel = FoldKernel<T, Terms>;
-  Space::for_teams(1, Kernel::scratch_bytes, Kernel{terms, count, result});
-}
-
 template <class T>
 void dot(const std::byte* a, const std::byte* b, std::size_t count, double* sum) {
-  fold<T>(Products<T>{a, b}, count, sum);
+  fold(Products<T>{a, b}, count, sum);
 }
 
 /// Makes vector k orthogonal to those before it, and 1 long. It is scaled first, so that its square is a number.
@@ -253,7 +207,7 @@ template <class T>
 void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k, double* sums) {
   double *const before = &sums[0], *const share = &sums[1], *const after = &sums[2];
   std::byte* const own = vectors + k * length * sizeof(T);
-  fold<T>(Magnitudes<T>{own}, length, before);
+  fold(Magnitudes<T>{own}, length, before);
   Space::for_each(length, FitKernel<T>{before, 1, own});
   dot<T>(own, own, length, before);
   for (std::size_t l = 0; l < k; ++l) {
@@ -311,7 +265,7 @@ void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random,
     const std::size_t length = factor.count / vectors;
     for (std::size_t k = 0; k < vectors; ++k) {
       std::byte* const own = factor.data + k * length * sizeof(T);
-      fold<T>(Magnitudes<T>{own}, length, sums);
+      fold(Magnitudes<T>{own}, length, sums);
       Space::for_each(length, DrawKernel<T>{random, k, sums, own});
       Space::for_each(length, FitKernel<T>{sums, most, own});
     }

@@ -1,3 +1,4 @@
+#include "kernels/fold.hpp"
 #include "kernels/magnitudes.hpp"
 #include "kernels/space_backend.hpp"
 #include "runtime/values/region.hpp"
@@ -30,13 +31,14 @@ struct Product {
 };
 
 template <class T, class Term>
-struct CompareKernel {
+struct Compared {
   const std::byte* a;
   const std::byte* b;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, double& sum) const {
-    sum += Term::of(widen(load<T>(a, i)), widen(load<T>(b, i)));
+  KOKKOS_INLINE_FUNCTION double operator()(std::size_t i) const {
+    return Term::of(widen(load<T>(a, i)), widen(load<T>(b, i)));
   }
+  KOKKOS_INLINE_FUNCTION static double join(double x, double y) { return x + y; }
 };
 
 template <class T>
@@ -78,10 +80,10 @@ static_assert(Magnitudes<float>::most >> CountMagnitudes<float>::bits_left_out =
 
 void SpaceBackend::compare(Source a, const std::byte* b, Comparison* sums) const {
   with_floating_element(a.dtype, [&]<class T>(Element<T>) {
-    Space::reduce(a.count, CompareKernel<T, Distance>{a.data, b}, &sums->distance);
-    Space::reduce(a.count, CompareKernel<T, SquareOfA>{a.data, b}, &sums->a_squares);
-    Space::reduce(a.count, CompareKernel<T, SquareOfB>{a.data, b}, &sums->b_squares);
-    Space::reduce(a.count, CompareKernel<T, Product>{a.data, b}, &sums->products);
+    fold(Compared<T, Distance>{a.data, b}, a.count, &sums->distance);
+    fold(Compared<T, SquareOfA>{a.data, b}, a.count, &sums->a_squares);
+    fold(Compared<T, SquareOfB>{a.data, b}, a.count, &sums->b_squares);
+    fold(Compared<T, Product>{a.data, b}, a.count, &sums->products);
   });
 }
 
