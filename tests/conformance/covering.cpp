@@ -62,9 +62,7 @@ class Covering {
       const auto& counts = method_.options[i].counts;
       if (row[i] != 0 && counts && !counts(options.get())) return false;
     }
-    MethodState state;
-    const Example example{&method_, options, by_.algorithm, hosts, 100, {}};
-    return select_algorithm(example.call(state), hosts).is_ok();
+    return Example{&method_, options, by_.algorithm, hosts, 100, {}}.is_accepted();
   }
 
   const Method& method_;

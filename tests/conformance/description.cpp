@@ -15,9 +15,7 @@ void has_examples(const Method& method) {
     demand(options.is_ok(), "{}", options.status().to_string());
     bool is_accepted = false;
     for (const MethodAlgorithm& one : method.algorithms) {
-      MethodState state;
-      const Example example{&method, *options, one.algorithm, 4, 100, {}};
-      if (!select_algorithm(example.call(state), 4)) continue;
+      if (!Example{&method, *options, one.algorithm, 4, 100, {}}.is_accepted()) continue;
       served.insert(one.algorithm);
       is_accepted = true;
     }

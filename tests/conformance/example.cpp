@@ -19,6 +19,16 @@ namespace {
 constexpr std::size_t of_hosts = SIZE_MAX, of_count = SIZE_MAX - 1;
 using Goal = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;
 
+Example example_of(const MethodAlgorithm& by, const MethodOptions& options, const Hosts& hosts, std::size_t count) {
+  return {options.method(),
+          options,
+          by.algorithm,
+          hosts,
+          count,
+          fmt::format("{} by {} {} P={} count={}", to_string(by.algorithm->collective), by.name, options.text(),
+                      hosts.size(), count)};
+}
+
 /// Chooses examples of one algorithm.
 class Choice {
  public:
@@ -30,11 +40,8 @@ class Choice {
         const Hosts& hosts = all_hosts[i];
         if (hosts.count() > 1 && !by.algorithm->by_hosts) continue;
         for (const std::size_t count : counts) {
-          Example example{&method, one.options, by.algorithm, hosts, count, {}};
-          example.text = fmt::format("{} by {} {} P={} count={}", to_string(by.algorithm->collective), by.name,
-                                     one.options.text(), hosts.size(), count);
-          MethodState state;
-          if (!select_algorithm(example.call(state), hosts)) continue;
+          Example example = example_of(by, one.options, hosts, count);
+          if (!example.is_accepted()) continue;
           shapes.push_back({std::move(example), goals_of(one.values, i, count)});
           open_.insert(shapes.back().goals.begin(), shapes.back().goals.end());
         }
@@ -119,6 +126,12 @@ Call Example::call(MethodState& state) const {
   return call;
 }
 
+bool Example::is_accepted() const {
+  MethodState state;
+  const Call made = call(state);
+  return select_algorithm(made, hosts) && (!method->aggregates || method->aggregates(made, 0));
+}
+
 std::vector<std::size_t> Example::ranks_with_data() const {
   MethodState state;
   const Call made = call(state);
@@ -151,6 +164,32 @@ std::vector<Example> examples_of(const Method& method, const std::vector<Rank>& 
 std::vector<Example> examples_of_all_collectives(const Method& method, const std::vector<Hosts>& hosts,
                                                  const std::vector<std::size_t>& counts) {
   return chosen_of(method, hosts, counts, [](const Algorithm&) { return true; });
+}
+
+namespace {
+
+void add_accepted(const Method& method, const MethodOptions& options, Rank size, std::size_t count,
+                  std::vector<Example>& all) {
+  for (const MethodAlgorithm& one : method.algorithms) {
+    Example example = example_of(one, options, size, count);
+    if (one.algorithm->collective == Collective::Allreduce && example.is_accepted()) all.push_back(std::move(example));
+  }
+}
+
+}  // namespace
+
+std::vector<Example> written_examples_of(const Method& method, Rank size, std::size_t count) {
+  std::vector<Example> all;
+  for (const std::string_view text : method.examples) {
+    add_accepted(method, *method_options(fmt::format("{}:{}", method.name, text)), size, count, all);
+  }
+  return all;
+}
+
+std::vector<Example> defaults_of(const Method& method, Rank size, std::size_t count) {
+  std::vector<Example> all;
+  add_accepted(method, {method, method.make(nullptr)}, size, count, all);
+  return all;
 }
 
 }  // namespace lacuna::conformance

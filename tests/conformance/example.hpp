@@ -21,6 +21,8 @@ struct Example {
 
   /// The call of one rank, without buffers.
   Call call(MethodState& state) const;
+  /// Does a job without aggregators accept the call?
+  bool is_accepted() const;
   /// The ranks that bring data and get a result. Others may only serve them.
   std::vector<std::size_t> ranks_with_data() const;
 };
@@ -34,5 +36,9 @@ std::vector<Example> examples_of_all_collectives(const Method& method, const std
 /// Those that are served by an allreduce, on one host with so many ranks.
 std::vector<Example> examples_of(const Method& method, const std::vector<Rank>& sizes,
                                  const std::vector<std::size_t>& counts = {100});
+/// Those that the method writes down (Method::examples), by each of its allreduces that accepts the call.
+std::vector<Example> written_examples_of(const Method& method, Rank size, std::size_t count);
+/// The method with its options as they are by default, by each of its allreduces that accepts the call.
+std::vector<Example> defaults_of(const Method& method, Rank size, std::size_t count);
 
 }  // namespace lacuna::conformance

@@ -48,6 +48,7 @@ void compare_rounds(const Example& example, std::set<std::tuple<const Algorithm*
     Plan plan;
     make_plan(request, plan);
     for (const PartPlan& part : plan.parts) {
+      if (part.program) continue;  // reports count in its graphs
       if (!seen.emplace(example.algorithm, example.size(), part.structure.parameters.text()).second) continue;
       compare_rounds(request, part, 1, example.text);
     }

@@ -42,7 +42,8 @@ std::vector<Numbers> inputs_of(Rank size, const Bad& bad, Rank from) {
   return inputs;
 }
 
-void check_not_finite(const Example& example, Rank size, const Bad& bad, Rank from) {
+void check_not_finite(const Example& example, const Bad& bad) {
+  const Rank size = example.size(), from = 1 % size;
   const std::string text = fmt::format("{}, {} elements of rank {} are {}", example.text, bad.count, from, bad.value);
   Calls calls(size, test::drawn_options(1), elements);
   calls.call_on(example, inputs_of(size, {}, 0));
@@ -64,8 +65,8 @@ void check_not_finite(const Example& example, Rank size, const Bad& bad, Rank fr
 
 void forgets_what_is_not_finite(const Method& method) {
   for (Rank size = 1; size <= 5; ++size) {
-    for (const Example& example : examples_of(method, size)) {
-      for (const Bad& bad : all_bad) check_not_finite(example, size, bad, 1 % size);
+    for (const Example& example : written_examples_of(method, size, elements)) {
+      for (const Bad& bad : all_bad) check_not_finite(example, bad);
     }
   }
 }

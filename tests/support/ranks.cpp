@@ -10,7 +10,7 @@ namespace lacuna::test {
 namespace {
 
 constexpr std::uint64_t communicator_id = 7;
-constexpr int idle_sweeps = 64;  // no drawn delay lasts longer
+constexpr int idle_sweeps = 1024;  // no drawn delay and no computation of a mock device lasts longer
 
 }  // namespace
 
