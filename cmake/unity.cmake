@@ -1,5 +1,6 @@
 # LACUNA_UNITY compiles all files of a folder at once. This takes less than half of the time, but a change of one file
-# compiles its neighbours too. What stands in an unnamed namespace must have a name of its own in its folder.
+# compiles its neighbours too. What stands in an unnamed namespace must have a name of its own in its folder, which no
+# local name may be.
 option(LACUNA_UNITY "Compile all files of a folder at once, for those who build once" OFF)
 
 function(lacuna_unite)
@@ -14,7 +15,6 @@ function(lacuna_unite)
       cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
       set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${folder})
     endforeach()
-    target_compile_options(${target} PRIVATE -Wno-shadow)  # a local name may be one that a neighbour has outside
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endforeach()
 endfunction()

@@ -77,23 +77,23 @@ bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& messag
 }
 
 void UcxTransport::control_arrived(UcxLink& link, const UcxControl& control) {
-  using Word = UcxControl::Word;
+  using enum UcxControl::Word;
   switch (control.word) {
-    case Word::Hello:
+    case Hello:
       return;
-    case Word::Heard:
+    case Heard:
       link.heard = true;
       return;
-    case Word::Goodbye:
+    case Goodbye:
       if (std::exchange(link.departed, true)) return;
       link.owed = true;
       return goodbyes_.push_back(&link);
-    case Word::Offer:
+    case Offer:
       return offer_arrived(link, control);
-    case Word::Mapped:
-    case Word::Unmapped:
+    case Mapped:
+    case Unmapped:
       return answer_arrived(link, control);
-    case Word::Ended:
+    case Ended:
       return end_arrived(link, control.operation);
   }
 }

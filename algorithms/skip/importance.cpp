@@ -66,20 +66,20 @@ double weight_of(const Row& row) {
 }
 
 Quarter largest_quarter(const MethodState& state) {
-  std::array<double, bins> all{};
+  std::array<double, bins> weighted{};
   double left = 0;
   each_of_model(state, [&](const MethodState& one) {
     for (const Row& row : rows_of(one)) {
       const double weight = weight_of(row);
-      for (std::size_t bin = 0; bin < bins; ++bin) all[bin] += weight * row.histogram[bin];
+      for (std::size_t bin = 0; bin < bins; ++bin) weighted[bin] += weight * row.histogram[bin];
       left += 0.25 * static_cast<double>(row.count);
     }
   });
   Quarter quarter;
   while (quarter.first > 0 && left > 0) {
     --quarter.first;
-    quarter.part = std::min(all[quarter.first] > 0 ? left / all[quarter.first] : 0, 1.0);
-    left -= all[quarter.first];
+    quarter.part = std::min(weighted[quarter.first] > 0 ? left / weighted[quarter.first] : 0, 1.0);
+    left -= weighted[quarter.first];
   }
   return quarter;
 }

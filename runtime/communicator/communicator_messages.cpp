@@ -178,7 +178,7 @@ Status Communicator::check(const Message& message, int tag) const {
   return executor_.serve(message.memory, {&address, 1});
 }
 
-Status Communicator::check(const Exchange& exchange) const {
+Status Communicator::check(const Exchange& exchange) const try {
   Status valid = check_exchange(exchange);
   if (valid) {
     each_message(exchange, [&](const Message& message) {
@@ -187,6 +187,8 @@ Status Communicator::check(const Exchange& exchange) const {
   }
   if (valid) valid = check_halos_apart(exchange);
   return valid ? valid : Status(valid.code(), fmt::format("exchange: {}", valid.message()));
+} catch (const std::bad_alloc&) {
+  return executor_.out_of_memory();
 }
 
 void Communicator::fill(MessageRun& run, const Message& message) {

@@ -1,5 +1,6 @@
 #include "runtime/job/admission.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -109,8 +110,9 @@ TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   Channel stranger = connect_raw(port);
   admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
   next_frame(stranger);
-  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 4 and this rank 99");
-  expect_contains(first.line(), "that speaks protocol 99, not 4");
+  expect_contains(refusal(stranger),
+                  fmt::format("mismatch: rank 0 speaks protocol {} and this rank 99", admission::protocol_version));
+  expect_contains(first.line(), fmt::format("that speaks protocol 99, not {}", admission::protocol_version));
 }
 
 TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {
