@@ -94,7 +94,7 @@ void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes) {
                   .found = sparse::list_room(g, sparse::most_selected),
                   .values = g.buffer({.capacity = sparse::most_selected}),
                   .workspace = sparse::workspace_room(g),
-                  .not_finite = not_finite_rooms(g),
+                  .not_finite = sparse::rooms_to_drop(g),
                   .exactly = form.reevaluates,
                   .balanced = form.stage == Stage::Balance});
 }

@@ -23,6 +23,8 @@ WriteAccumulator accumulator_rooms(GraphBuilder& g) {
   return rooms;
 }
 
+NotFiniteRooms rooms_to_drop(GraphBuilder& g) { return form_of(g).feedback ? not_finite_rooms(g) : NotFiniteRooms{}; }
+
 Accumulator::Accumulator(const KernelCall& call, const WriteAccumulator& rooms, const Reads& input)
     : backend_(call.backend), feeds_back_(!rooms.residual.empty()) {
   if (!input.empty()) input_ = all_of(input);

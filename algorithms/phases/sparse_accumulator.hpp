@@ -18,6 +18,8 @@ struct WriteAccumulator {
 };
 /// Returns the buffers that the form of the program asks for.
 WriteAccumulator accumulator_rooms(GraphBuilder& g);
+/// Returns the memory of Accumulator::drop_not_finite: none without feedback, where it drops nothing.
+NotFiniteRooms rooms_to_drop(GraphBuilder& g);
 
 /// The elements from which a rank selects: those of its input or, with feedback, of the residual, to which the input is
 /// added.

@@ -245,7 +245,7 @@ sparse::Selection select(GraphBuilder& g) {
                 .selected = sparse::write(mine),
                 .sampled = g.buffer({.capacity = samples}),
                 .entries = sparse::sort_entries(g),
-                .not_finite = not_finite_rooms(g),
+                .not_finite = sparse::rooms_to_drop(g),
                 .count = mine.count};
   if (g.parameters<TopkForm>().clipped) {
     const Value squares = g.value(), scale = g.value();
