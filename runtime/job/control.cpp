@@ -37,10 +37,10 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
       silent_links_(membership.silence),
       without_memory_(Code::Internal, fmt::format("rank {}: the watch has no memory", membership.rank)),
       attendant_(watched) {
-  const Clock::time_point now = times_.time.now();
+  now_ = times_.time.now();
   for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
     Member one{
-        .host = membership.hosts[rank], .channel = std::move(membership.star[rank]), .heard = now, .reached = {}};
+        .host = membership.hosts[rank], .channel = std::move(membership.star[rank]), .heard = now_, .reached = {}};
     one.channel.set_limit(watch_messages::longest_message);
     members_.push_back(std::move(one));
   }
@@ -113,19 +113,22 @@ void Control::give_up() {
   watched_.release(false);
 }
 
-void Control::serve() {
-  next_beat_ = now_ = times_.time.now();
+/// Reads the clock at the beginning of a round. If this thread did not run for a while, it could not hear the others.
+void Control::read_clock() {
+  const Clock::time_point last = std::exchange(now_, times_.time.now());
+  if (now_ - last <= 2 * period_) return;
   for (Member& one : members_) one.heard = now_;
+  woken_ = now_;
+}
+
+void Control::serve() {
+  read_clock();
+  next_beat_ = now_;
   // Frames that came together with the last ones of the bootstrap have been read already.
   for (Rank rank = 0; rank < size(); ++rank) attend(rank);
   while (true) {
     sleep();
-    const Clock::time_point last = std::exchange(now_, times_.time.now());
-    if (now_ - last > 2 * period_) {
-      // This thread did not run for a while, so it could not hear the others.
-      for (Member& one : members_) one.heard = now_;
-      woken_ = now_;
-    }
+    read_clock();
     for (Rank rank : ready_) attend(rank);
     Orders orders = take_orders();
     for (Trouble& trouble : orders.troubles) raise(std::move(trouble));

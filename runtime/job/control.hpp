@@ -96,6 +96,7 @@ class Control {
   void note_goodbye(Rank rank, const Frame& frame);
   void note_leaver(Rank rank);
   void lose(Rank rank, std::string_view how);
+  void read_clock();
   void keep_time();
   void look_for_silence();
   void say_goodbye(std::vector<Reach> reached);

@@ -71,12 +71,13 @@ void Control::tell_stopped() {
 }
 
 /// Only rank 0 ends the job, except that a rank ends it that has not heard of rank 0 for too long. If rank 0 gets that
-/// verdict and was not suspended, the network was cut for a while.
+/// verdict and was not suspended, also not in this round, the network was cut for a while.
 void Control::take_verdict(Rank from, const Frame& frame) {
   const auto verdict = watch_messages::read_verdict(frame);
   if (!verdict) return;
   if (verdict->communicator) return poison(*verdict, from);
-  if (rank_ != 0 || (woken_ && now_ - *woken_ < silence_)) return conclude(verdict->reason);
+  const bool was_suspended = (woken_ && now_ - *woken_ < silence_) || times_.time.now() - now_ > 2 * period_;
+  if (rank_ != 0 || was_suspended) return conclude(verdict->reason);
   conclude({Code::PeerFailed,
             fmt::format("nothing that was sent from {} to {} has arrived for {}, though both answer (was the network "
                         "between them cut?)",
