@@ -60,8 +60,10 @@ needs_device() {
 }
 
 info() {
-  "$bin/lacuna" info
-  "$bin/lacuna" info | grep -q 'devices\?:.*(device 0)'
+  local said
+  said=$("$bin/lacuna" info)
+  printf '%s\n' "$said"
+  [[ $said == *'(device 0)'* ]]
 }
 
 # Makes each call with data on the host and on the device, and compares the bits.

@@ -254,7 +254,8 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
                                         {"protected_parts", shown(8, "parts", "sum", 1)},
                                         {"measured_parts", shown(9, "parts", "sum", 1)},
                                         {"audits", shown(4, "calls", "sum", 1)},
-                                        {"audit_error", shown(1.5, "ratio", "sum", 1)}}}}));
+                                        {"audit_error", shown(1.5, "ratio", "sum", 1)},
+                                        {"elements_dropped", shown(0, "elements", "sum", 0)}}}}));
   EXPECT_EQ(methods.at("other").at("measures"), Json({{"bits", shown(0.5, "words", "mean", 3)},
                                                       {"peak", shown(-3, "magnitude", "largest", 2)},
                                                       {"width", shown(6, "entries", "last", 2)}}));
