@@ -374,5 +374,10 @@ TEST(PairwiseRows, HoldEveryPairOfValues) {
   }
 }
 
+TEST(PairwiseRows, HoldEachValueOfALoneFactor) {
+  EXPECT_EQ(pairwise({3}), (std::vector<FactorValues>{{0}, {1}, {2}}));
+  EXPECT_EQ(pairwise({}), std::vector<FactorValues>{{}}) << "no factors have one row";
+}
+
 }  // namespace
 }  // namespace lacuna::test

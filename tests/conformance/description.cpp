@@ -3,6 +3,7 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "tests/conformance/calls.hpp"
+#include "tests/conformance/covering.hpp"
 #include "tests/conformance/fault.hpp"
 #include "tests/conformance/properties.hpp"
 
@@ -24,6 +25,7 @@ void has_examples(const Method& method) {
   for (const MethodAlgorithm& one : method.algorithms) {
     const bool needs_hosts = one.algorithm->collective != Collective::Allreduce || one.algorithm->by_hosts;
     demand(needs_hosts || served.contains(one.algorithm), "no example is served by {}", one.name);
+    demand(!covering_options(method, one).empty(), "no options are tried for {}", one.name);
   }
 }
 

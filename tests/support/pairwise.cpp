@@ -1,5 +1,6 @@
 #include "tests/support/pairwise.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -41,10 +42,23 @@ class Rows {
         open_.erase(pair);
       }
     }
+    add_lone_values(rows);
     return rows;
   }
 
  private:
+  /// Adds rows for the values that are in none, as all are where there is only one factor.
+  void add_lone_values(std::vector<Row>& rows) const {
+    if (sizes_.empty()) rows.emplace_back();
+    for (std::size_t factor = 0; factor < sizes_.size(); ++factor) {
+      for (std::size_t value = 0; value < sizes_[factor]; ++value) {
+        const bool is_there =
+            std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row[factor] == value; });
+        if (!is_there && needs_[factor][value]) rows.push_back(*needs_[factor][value]);
+      }
+    }
+  }
+
   /// The row, with the value of at most one other factor changed so that it is accepted.
   std::optional<Row> repaired(Row row, const std::set<std::size_t>& fixed) const {
     if (accepts_(row)) return row;

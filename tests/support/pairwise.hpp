@@ -9,8 +9,8 @@ namespace lacuna::test {
 /// One value for each factor (0 .. sizes[factor]-1).
 using FactorValues = std::vector<std::size_t>;
 
-/// A few rows of values. Every two values of every two factors meet in at least one row. The rows are the same every
-/// time.
+/// A few rows of values. Every two values of every two factors meet in at least one row, and each value is in one. The
+/// rows are the same every time.
 std::vector<FactorValues> pairwise(const std::vector<std::size_t>& sizes);
 
 /// The same if not all rows are accepted. That of zeros is. Two values meet if a row with both is found that is
