@@ -21,6 +21,9 @@ Status check_forgetful(const Call& call, const Algorithm& algorithm, const Hosts
   if ((asked.remembers || asked.recalls > 0 || asked.threshold > 0) && !call.options.state) {
     return {Code::InvalidArgument, "forgetful.remembers, recalls and threshold need a state"};
   }
+  if (asked.remembers && asked.weight != 1) {
+    return {Code::InvalidArgument, "forgetful: what is remembered has the weight 1, so that nothing is lost"};
+  }
   if ((asked.threshold > 0) != (&algorithm == &forgetful_sparse)) {
     return {Code::InvalidArgument, "forgetful: with a threshold sparse, else ring"};
   }

@@ -28,7 +28,8 @@ Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
 
 void plan(const PlanRequest& request, Plan& plan) {
   PartPlan part{.data = {0, request.call.count}};
-  part.structure.parameters = LeftOut{.rounds = 1};
+  const bool leaves = static_cast<const Wordless*>(request.call.options.method.get())->leaves;
+  part.structure.parameters = LeftOut{.rounds = leaves ? 1 : 0};
   part.outcome = 1;
   plan.reports = true;
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
