@@ -197,6 +197,29 @@ def test_a_coroutine_hears_of_a_call_that_ended_while_another_one_was_blocked():
         assert (output, status) == ("blocks\n[1, 2]\n", 0), errors
 
 
+def test_a_communicator_may_be_freed_while_a_split_that_was_interrupted_goes_on(tmp_path):
+    gate = str(tmp_path / "gate")
+    program = f"""
+        threads = lambda: len(os.listdir("/proc/self/task"))
+        before = threads()
+        try:
+            print('waits', flush=True)
+            world.split(0)
+        except KeyboardInterrupt:
+            world.free()
+        open({gate!r}, "w").close()
+        while threads() > before:
+            time.sleep(0.01)
+    """
+    splits = f"while not os.path.exists({gate!r}):\n    time.sleep(0.01)\nworld.split(0)\n"
+    with ranks(program, splits) as (waits, other):
+        wait_for_line(waits, "waits")
+        waits.send_signal(signal.SIGINT)
+        for process in (waits, other):
+            _, errors, status = outcome(process)
+            assert status == 0, errors
+
+
 def test_an_exception_ends_a_rank_and_its_peers():
     with ranks("world.barrier()\nraise ValueError('mine')\n", "world.barrier()\n" + CALL) as (raises, calls):
         _, errors, status = outcome(raises)

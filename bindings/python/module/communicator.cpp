@@ -22,8 +22,10 @@ auto& alive = *new std::unordered_set<Communicator*>;
 constexpr const char* progress_names[] = {"caller", "thread"};
 constexpr const char* format_names[] = {"json", "prometheus"};
 
-/// Frees a handle without the interpreter's lock, because the rank may leave its job then.
+/// Frees a handle without the interpreter's lock, because the rank may leave its job then. The last owner may be a
+/// thread of make_aside(), of which Python knows nothing.
 void free_handle(lacuna_communicator* handle) {
+  if (!PyGILState_GetThisThreadState()) return lacuna_communicator_free(handle);
   without_lock([handle] {
     lacuna_communicator_free(handle);
     return 0;
