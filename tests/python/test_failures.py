@@ -220,6 +220,67 @@ def test_a_communicator_may_be_freed_while_a_split_that_was_interrupted_goes_on(
             assert status == 0, errors
 
 
+def test_coroutines_go_on_when_their_communicators_are_freed(tmp_path):
+    """Both communicators have the descriptor of the job, and the loop sleeps on it for the first one."""
+    gate = str(tmp_path / "gate")
+    program = f"""
+        import asyncio
+        part = world.split(0)
+
+        async def waits(communicator):
+            x = bytearray(8)
+            await communicator.start_recv(x, 1)
+            return x[0]
+
+        async def frees():
+            await asyncio.sleep(0)  # now the others wait
+            part.free()
+            world.free()
+            open({gate!r}, "w").close()
+
+        async def all_of_them():
+            return await asyncio.wait_for(asyncio.gather(waits(part), waits(world), frees()), 60)
+
+        print(asyncio.run(all_of_them()))
+    """
+    sends = f"""
+        part = world.split(0)
+        while not os.path.exists({gate!r}):
+            time.sleep(0.01)
+        part.send(bytes([1] * 8), 0)
+        world.send(bytes([2] * 8), 0)
+    """
+    with ranks(program, sends) as (waits, _):
+        output, errors, status = outcome(waits)
+        assert (output, errors, status) == ("[1, 2, None]\n", "", 0)
+
+
+@pytest.mark.parametrize("ends, keeps", [("await task", "world()"), ("task.cancel()", "None")])
+def test_nothing_keeps_a_loop_that_has_waited(ends, keeps):
+    """A call that goes on keeps its communicator."""
+    program = f"""
+        import asyncio, gc, weakref
+
+        async def one():
+            await world.start_recv(bytearray(8), 1)
+
+        async def waits():
+            task = asyncio.ensure_future(one())
+            await asyncio.sleep(0)
+            {ends}
+            return weakref.ref(asyncio.get_running_loop())
+
+        world.barrier()
+        loop = asyncio.run(waits())
+        world = weakref.ref(world)
+        gc.collect()
+        print(loop(), {keeps})
+    """
+    with ranks(program, "world.barrier()\nworld.send(bytes(8), 0)\n") as (waits, _):
+        output, errors, _ = outcome(waits)
+        assert output == "None None\n", errors
+
+
 def test_an_exception_ends_a_rank_and_its_peers():
     with ranks("world.barrier()\nraise ValueError('mine')\n", "world.barrier()\n" + CALL) as (raises, calls):
         _, errors, status = outcome(raises)

@@ -32,8 +32,12 @@ void free_handle(lacuna_communicator* handle) {
   });
 }
 
+nb::object given(std::shared_ptr<lacuna_communicator> handle) {
+  return nb::cast(new Communicator(std::move(handle)), nb::rv_policy::take_ownership);
+}
+
 nb::object given(lacuna_communicator* part) {
-  return part ? nb::cast(new Communicator(part), nb::rv_policy::take_ownership) : nb::none();
+  return part ? given(std::shared_ptr<lacuna_communicator>(part, free_handle)) : nb::none();
 }
 
 /// Lets Python handle signals. Their handlers raise KeyboardInterrupt and the like, which stays as the thread's error.
@@ -172,7 +176,9 @@ void bind_number(nb::class_<Communicator>& type, const char* name, Function func
 
 }  // namespace
 
-Communicator::Communicator(lacuna_communicator* joined) : handle_(joined, free_handle) { alive.insert(this); }
+Communicator::Communicator(std::shared_ptr<lacuna_communicator> handle) : handle_(std::move(handle)) {
+  alive.insert(this);
+}
 
 Communicator::~Communicator() { alive.erase(this); }
 
@@ -191,6 +197,10 @@ void bind_communicators(nb::module_& module) {
              nb::arg("key").none(), nb::arg("id").none(), nb::arg("progress").none(), nb::arg("timeout").none(),
              nb::sig("def join(rank: int | None, size: int | None, store: str | None, key: str | None, "
                      "id: UniqueId | None, progress: str | None, timeout: float | None) -> Communicator"));
+  module.def(
+      "share", [](const Communicator& self) { return given(self.use()); }, nb::arg("communicator"),
+      "Return the same communicator once more. It is left when both are freed.",
+      nb::sig("def share(communicator: Communicator) -> Communicator"));
 
   nb::class_<Communicator> type(module, "Communicator", nb::is_weak_referenceable(), nb::dynamic_attr(),
                                 "The ranks that call together: those of the job, or some of them. As a context manager "

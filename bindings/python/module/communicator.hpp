@@ -15,7 +15,7 @@ enum class Form { Call = 0, Start = 1, Prepare = 2 };
 /// A communicator, as Python sees it.
 class Communicator {
  public:
-  explicit Communicator(lacuna_communicator* joined);
+  explicit Communicator(std::shared_ptr<lacuna_communicator> handle);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -131,6 +131,33 @@ def test_a_coroutine_sleeps_while_it_waits(world):
         world.send(np.full(1, 3.0), 0, tag=11)
 
 
+def test_a_coroutine_hears_that_another_thread_uses_its_request(world):
+    x, y = np.zeros(1), np.zeros(1)
+    request = world.start_recv(x, world.rank, tag=15)
+    thread = threading.Thread(target=request.wait)
+
+    async def waits():
+        await request
+
+    async def hears():
+        waiting = asyncio.ensure_future(waits())
+        await asyncio.sleep(0)
+        thread.start()
+        for _ in range(1000):  # until the thread has come to its wait, and the loop has looked
+            if waiting.done():
+                break
+            sent = world.start_send(y, world.rank, tag=16)
+            await world.start_recv(y, world.rank, tag=16)
+            await sent
+            await asyncio.sleep(0.01)
+        with pytest.raises(lacuna.Busy, match="another thread"):
+            await asyncio.wait_for(waiting, 0)
+
+    asyncio.run(hears())
+    world.send(np.ones(1), world.rank, tag=15)
+    thread.join()
+
+
 def test_other_threads_run_during_a_wait(world):
     """A wait lets go of the interpreter's lock: this rank sends to itself from another thread."""
     x = np.zeros(1)
