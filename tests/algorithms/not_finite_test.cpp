@@ -62,5 +62,14 @@ TEST(NotFiniteSums, AreDroppedByTheRankThatCapsIt) {
   for (const std::vector<float>& output : rig.run(ones, method)) EXPECT_EQ(not_finite_in(output), 0);
 }
 
+TEST(NotFiniteElements, AreCountedAlsoWhereTheyAreMoreThanOneListHolds) {
+  constexpr std::size_t many = 150'000;
+  MethodRig rig(2);
+  ByRank<float> inputs(2, std::vector<float>(many, 1));
+  inputs[1].assign(many, nan);
+  rig.run(inputs, "topk:density=0.01");
+  EXPECT_EQ(rig.measure(dropped_elements.name, 1), many - many / 100);
+}
+
 }  // namespace
 }  // namespace lacuna::test

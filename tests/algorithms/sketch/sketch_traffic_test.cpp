@@ -74,6 +74,7 @@ TEST(SketchTraffic, TheCompressionThatIsToldIsThatOfTheBytesThatWereSent) {
   for (const auto& [algorithm, options] : {std::pair{"compaction", "block=3"},
                                            {"count_sketch", "ratio=0.5"},
                                            {"count_sketch", "columns=30,rows=3"},
+                                           {"count_sketch", "columns=5000"},
                                            {"peel", "cells_per_key=2"},
                                            {"peel", "cells_per_key=1.1"}}) {
     SketchRig rig(5);

@@ -81,5 +81,23 @@ TEST_F(CMessages, ThatFailAreToldToo) {
   lacuna_request_free(request);
 }
 
+TEST_F(CMessages, OfAnotherTypeThanWhatIsSentAreCountedInTheirOwnElements) {
+  Given given;
+  std::array<double, 3> sent{1, 2, 3}, got{};
+  lacuna_buffer out = LACUNA_BUFFER_INIT, in = LACUNA_BUFFER_INIT;
+  out.data = sent.data();
+  in.data = got.data();
+  out.count = in.count = sent.size();
+  out.dtype = in.dtype = LACUNA_F64;
+  ASSERT_EQ(lacuna_send(rank_, &out, 0, 5, nullptr, nullptr), LACUNA_OK);
+  std::size_t count = 0;
+  EXPECT_EQ(lacuna_sendrecv(rank_, &given.input, 0, &in, 0, 5, nullptr, &count, nullptr), LACUNA_OK);
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(got, sent);
+  EXPECT_EQ(lacuna_receive(rank_, &given.output, 0, 5, nullptr, &count, nullptr), LACUNA_OK);
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(given.out, given.in);
+}
+
 }  // namespace
 }  // namespace lacuna

@@ -52,6 +52,20 @@ TEST(EventLoop, AReceiveThatNoMessageMeetsEndsAtItsDeadline) {
   EXPECT_TRUE(ranks[0].status());
 }
 
+TEST(EventLoop, ATimerThatHasRunOutLetsTheLoopSleepUntilTheNextOne) {
+  const Variable stall("LACUNA_STALL", "never");
+  auto ranks = callers(2);
+  Floats data(10), more(10);
+  auto soon = ranks[0].start_receive<float>(data, 1, 7, {.deadline = 50ms, .notify = 1});
+  auto late = ranks[0].start_receive<float>(more, 1, 8);
+  ASSERT_TRUE(soon && late);
+  EXPECT_EQ(next_outcome(ranks[0]).code(), Code::TimedOut);
+  while (!ranks[0].arm()) ranks[0].progress();
+  EXPECT_FALSE(readable(ranks[0]));
+  ASSERT_TRUE(ranks[1].send<float>(std::span<const float>(data), 0, 8));
+  EXPECT_TRUE(late->wait());
+}
+
 TEST(EventLoop, AStallIsComparedWithTheOtherRanksWhileTheLoopSleeps) {
   const Variable stall("LACUNA_STALL", "0.2");
   auto ranks = callers(2);

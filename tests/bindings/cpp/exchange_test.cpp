@@ -271,6 +271,8 @@ TEST_P(Exchanges, HalosThatShareMemoryThatIsWrittenAreRefused) {
                "exchange: the memory of what goes to neighbour 0 overlaps that of what comes from neighbour 0" + rule);
   expect_error(outcome({{0, 4, 20, 30}, {0, 2, 50, 2}, {8, 9, 60, 9}, {0, 3, 47, 3}}), Code::InvalidArgument,
                "the memory of what comes from neighbour 0 overlaps that of what comes from neighbour 3" + rule);
+  expect_error(outcome({{90, 1, 0, 30}, {91, 1, 40, 5}, {92, 1, 44, 2}}), Code::InvalidArgument,
+               "the memory of what comes from neighbour 1 overlaps that of what comes from neighbour 2" + rule);
   expect_error(outcome({{0, 50, 60, 50 - 20}, {70, 1, 95, 1}}), Code::InvalidArgument,
                "the memory of what comes from neighbour 0 overlaps that of what goes to neighbour 1" + rule);
 }

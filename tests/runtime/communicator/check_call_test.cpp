@@ -89,6 +89,17 @@ TEST(CheckCall, AsManyElementsAreAllowedAsMemoryCanHoldOfAllRanks) {
   }
 }
 
+TEST(CheckCall, ABufferThatIsNullIsNamedWithItsOwnLength) {
+  const auto refusal = [](void* input, void* output) {
+    Call call = allreduce(3, Dtype::F32, output);
+    call.collective = Collective::Allgather;
+    call.input = input;
+    return check_call(call, 0, 4).to_string();
+  };
+  EXPECT_EQ(refusal(nullptr, at(here)), "invalid argument: allgather of 3 elements: the input is null");
+  EXPECT_EQ(refusal(at(here), nullptr), "invalid argument: allgather of 12 elements: the output is null");
+}
+
 TEST(CheckCall, ARootIsARankOfTheCommunicator) {
   Call call = allreduce(1, Dtype::F32, at(here));
   call.collective = Collective::Broadcast;

@@ -37,6 +37,20 @@ TEST(VirtualClock, ADeadlineExpiresWhenItIsMovedThereAndNotBefore) {
   EXPECT_EQ((*message)->status.code(), Code::TimedOut);
 }
 
+TEST(VirtualClock, AMessageExpiresBesideACallThatDoesNot) {
+  HandClock clock;
+  LoneRank rank(2, timed_by(clock));
+  Floats data(10), more(10);
+  const runtime::Run& call = must_post(rank.communicator, broadcast_call(data, 1));
+  const auto message = rank.communicator.post(
+      Receive{.data = more.data(), .count = 10, .from = 1, .tag = 1, .options = {.deadline = 1s}});
+  ASSERT_TRUE(message);
+  clock.move(1s);
+  rank.progress();
+  EXPECT_EQ((*message)->status.code(), Code::TimedOut);
+  EXPECT_FALSE(call.finished);
+}
+
 TEST(VirtualClock, AWaitEndsAfterItsTimeByIt) {
   HandClock clock(1s);
   LoneRank rank(2, timed_by(clock));
@@ -89,6 +103,24 @@ TEST(VirtualClock, ABrokenConnectionEndsCallsAfterItsGrace) {
   clock.move(1ns);
   rank.progress();
   EXPECT_EQ(run.status.code(), Code::Transport) << run.status.to_string();
+}
+
+TEST(VirtualClock, ABrokenConnectionEndsReceivesThatMayNeedIt) {
+  for (const Rank from : {Rank{1}, any_rank}) {
+    HandClock clock;
+    LoneRank rank(2, timed_by(clock));
+    Floats data(10);
+    const auto receive = rank.communicator.post(Receive{.data = data.data(), .count = 10, .from = from, .tag = 1});
+    ASSERT_TRUE(receive);
+    rank.wire.lose(1);
+    rank.progress();
+    clock.move(runtime::broken_link_grace - 1ns);
+    rank.progress();
+    EXPECT_FALSE((*receive)->finished);
+    clock.move(1ns);
+    rank.progress();
+    EXPECT_EQ((*receive)->status.code(), Code::Transport) << from << ": " << (*receive)->status.to_string();
+  }
 }
 
 TEST(VirtualClock, AStalledCallTellsOfWhomItWaitsAndHowMuchHasComeFromThere) {
@@ -155,6 +187,25 @@ TEST(VirtualClock, AMessageThatIsLateIsLoggedByWhoWaitsForIt) {
   }
   EXPECT_EQ(warnings.lines(), (std::vector<std::string>{"executor: rank 0 has waited for rank 1 for 62 s: receive from "
                                                         "rank 1 with tag 5: no message has come"}));
+}
+
+TEST(VirtualClock, AMessageInTheMemoryOfOneThatWasLateIsLateAnew) {
+  const Warnings warnings;
+  HandClock clock;
+  runtime::ExecutorOptions options = timed_by(clock);
+  options.stall = 60s;
+  LoneRank rank(2, options);
+  Floats data(10), room(10);
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    const auto receive = rank.communicator.post(Receive{.data = room.data(), .count = 10, .from = 1, .tag = 5});
+    ASSERT_TRUE(receive);
+    clock.move(60s);
+    rank.progress();
+    EXPECT_EQ(warnings.lines().size(), number + 1);
+    rank.arrive(LoneRank::message(5, number, 40), data, 0, 40);
+    ASSERT_TRUE((*receive)->finished);
+    rank.communicator.release(**receive);
+  }
 }
 
 TEST(VirtualClock, CountersAndRecordsTellItsTime) {

@@ -132,16 +132,19 @@ TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {
 }
 
 TEST(Admission, ARankOutsideTheJobIsRefused) {
-  const ReservedPort port;
-  Process first = start(job(0, 2, port.store()));
-  Channel stranger = connect_raw(port);
-  const auto hello = admission::read_hello(next_frame(stranger));
-  ASSERT_TRUE(hello);
-  admission::Claim claim{.rank = 7, .size = 2};
-  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
-  admission::send(stranger, claim);
-  expect_contains(refusal(stranger), "claimed rank 7; with size 2 allowed are 0 to 1");
-  expect_contains(first.line(), "claimed rank 7");
+  for (const Rank outside : {-1, 2, 7}) {
+    const ReservedPort port;
+    Process first = start(job(0, 2, port.store()));
+    Channel stranger = connect_raw(port);
+    const auto hello = admission::read_hello(next_frame(stranger));
+    ASSERT_TRUE(hello);
+    admission::Claim claim{.rank = outside, .size = 2};
+    claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+    admission::send(stranger, claim);
+    const std::string claimed = fmt::format("claimed rank {}", outside);
+    expect_contains(refusal(stranger), claimed + "; with size 2 allowed are 0 to 1");
+    expect_contains(first.line(), claimed);
+  }
 }
 
 TEST(Admission, AStoreThatDoesNotHoldTheKeyLearnsNoAddress) {

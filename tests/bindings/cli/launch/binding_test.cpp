@@ -41,6 +41,7 @@ TEST(Binding, RanksGetWholeCoresWhileThereAreEnough) {
   EXPECT_EQ(shares_of(cores, 2), (std::vector<Processors>{{0, 4, 1, 5}, {2, 6, 3, 7}}));
   EXPECT_EQ(shares_of(cores, 3), (std::vector<Processors>{{0, 4}, {1, 5}, {2, 6, 3, 7}}));
   EXPECT_EQ(shares_of(cores, 4), cores);
+  EXPECT_EQ(shares_of({{0, 1}, {2}}, 2), (std::vector<Processors>{{0, 1}, {2}})) << "also if the cores differ";
 }
 
 TEST(Binding, RanksShareCoresOnlyIfTheyMust) {

@@ -82,13 +82,15 @@ class Carried {
 
 TEST(Percentiles, AreTheSmallestTimesThatSoManyDoNotExceed) {
   std::vector<double> times;
-  for (int i = 200; i > 0; --i) times.push_back(i);
-  const Percentiles p = percentiles_of(times);
-  EXPECT_EQ(p.least, 1);
-  EXPECT_EQ(p.p50, 100);
-  EXPECT_EQ(p.p95, 190);
-  EXPECT_EQ(p.p99, 198);
-  EXPECT_EQ(percentiles_of({7}).p99, 7);
+  for (int samples = 1; samples <= 200; ++samples) {
+    times.insert(times.begin(), samples);
+    const Percentiles p = percentiles_of(times);
+    EXPECT_EQ(p.least, 1);
+    for (const auto& [percent, time] : {std::pair(50, p.p50), {95, p.p95}, {99, p.p99}}) {
+      EXPECT_GE(100 * time, percent * samples) << percent << " of " << samples;
+      EXPECT_LT(100 * (time - 1), percent * samples) << percent << " of " << samples;
+    }
+  }
 }
 
 class PerfData : public testing::TestWithParam<Dtype> {};
