@@ -1,6 +1,7 @@
 """What goes wrong ends with an exception or cleanly: never with a hang or a crash."""
 
 import signal
+import textwrap
 import time
 
 import pytest
@@ -157,15 +158,19 @@ def test_the_exit_does_not_wait_for_calls_that_nobody_joins(progress):
         assert time.monotonic() - begin < 20
 
 
-def test_an_exit_during_the_wait_of_a_daemon_thread():
+@pytest.mark.parametrize("first", ["", "if os.fork():\n    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"])
+def test_an_exit_during_the_wait_of_a_daemon_thread(first):
+    """Also where the process is a child made by fork() that has joined itself."""
     program = """
         import threading
+        world = lacuna.init()
         for _ in range(3):
             threading.Thread(target=lambda: world.recv(bytearray(8), 1), daemon=True).start()
         time.sleep(0.3)
         print('ends')
     """
-    with ranks(program, STAYS) as (ends, _):
+    stays = "world = lacuna.init()\n" + STAYS
+    with ranks(first + textwrap.dedent(program), stays, joined=False) as (ends, _):
         output, errors, status = outcome(ends)
         assert (output, status) == ("ends\n", 0), errors
 

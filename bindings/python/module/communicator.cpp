@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "bindings/python/module/exit.hpp"
 #include "bindings/python/module/values.hpp"
 
 namespace lacuna::python {
@@ -61,6 +62,7 @@ nb::object join(std::optional<int> rank, std::optional<int> size, std::optional<
   }
   options.timeout = timeout.value_or(0);
   options.interrupted = has_signal;
+  set_home();
   lacuna_communicator* joined = nullptr;
   const lacuna_status status = without_lock([&] { return lacuna_join(&options, &joined); });
   if (PyErr_Occurred()) {  // perhaps just when the last rank came

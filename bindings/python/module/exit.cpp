@@ -9,9 +9,11 @@
 namespace lacuna::python {
 namespace {
 
-const pid_t home = ::getpid();
+pid_t home = ::getpid();
 
 }  // namespace
+
+void set_home() { home = ::getpid(); }
 
 void leave() {
   using Clock = std::chrono::steady_clock;
