@@ -48,6 +48,14 @@ def test_gradients_are_those_of_gloo(mesh, rules):
             assert torch.equal(one, other)
 
 
+def test_so_many_steps_are_dense_as_the_warmup_says(mesh):
+    mine, theirs = sharded(layers(), mesh), sharded(layers(), mesh)
+    lacuna.torch.ShardedHook(mine, "topk:density=0.05", gather=False, warmup=2)
+    for step in range(4):
+        pairs = zip(local_gradients(mine, samples(step)), local_gradients(theirs, samples(step)))
+        assert all(torch.equal(one, other) for one, other in pairs) == (step < 2), step
+
+
 def test_training_continues_with_sparse_reductions(mesh):
     model = sharded(layers(), mesh)
     hook = lacuna.torch.ShardedHook(model, {"0": "topk:density=0.1", "2": "topk:density=0.1", "*": "dense"}, warmup=1)
