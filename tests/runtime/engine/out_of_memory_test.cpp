@@ -8,6 +8,7 @@
 #include "algorithms/topk/topk.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/forwarding_transport.hpp"
+#include "tests/support/lone_rank.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/replaced_new.hpp"
 #include "tests/support/told_method.hpp"
@@ -135,6 +136,21 @@ TEST(OutOfMemory, WhicheverAllocationFailsInAHandlerNothingIsThrownThroughTheTra
       EXPECT_GT(good, 5u);
     }
   }
+}
+
+TEST(OutOfMemory, InAHandlerIsToldOfTheLastCallThatWasPosted) {
+  LoneRank rank;
+  std::vector<runtime::Trouble> reports;
+  rank.executor.set_reporter([&](const runtime::Trouble& report) { reports.push_back(report); });
+  Floats first(10), second(10);
+  for (Floats* data : {&first, &second}) must_post(rank.communicator, broadcast_call(*data, 1));
+  const Floats early(1000);  // of a call that this rank has not posted
+  rank.wire.arrive(1, rank.header_of(2, 4000), std::as_bytes(std::span(early)), Delivery::Eager);
+  shortage = Shortage{.smallest = 4000};
+  rank.progress();
+  shortage.reset();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].run, 1u) << reports[0].text;
 }
 
 /// `finish` makes a call once and returns its outcome. The second time it must need no memory.
