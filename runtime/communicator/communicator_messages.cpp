@@ -250,13 +250,12 @@ Rank Communicator::source(const Run& run) const {
 }
 
 std::string Communicator::text_of_message(const MessageRun& run) const {
-  const bool from_any = run.peer == MessageRun::any_process;
-  const Rank peer = from_any ? any_rank : group().rank_of(run.peer);
   if (run.kind == RunKind::Send) {
     return fmt::format("send of {} to rank {} with {}: rank {} has not taken it", count_of(run.call.count, "byte"),
-                       peer, text_of_tag(run.tag), peer);
+                       run.peer, text_of_tag(run.tag), run.peer);
   }
-  std::string text = fmt::format("receive from {} with {}", from_any ? "any rank" : fmt::format("rank {}", peer),
+  const bool from_any = run.peer == MessageRun::any_process;
+  std::string text = fmt::format("receive from {} with {}", from_any ? "any rank" : fmt::format("rank {}", run.peer),
                                  text_of_tag(run.tag));
   if (run.active.empty()) return text + ": no message has come";
   const StepState& state = run.active.front().states[0];

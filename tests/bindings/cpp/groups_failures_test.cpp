@@ -108,7 +108,11 @@ TEST_P(GroupFailures, AMessageThatIsNeverTakenEndsItsGroupAndTheOthersGoOn) {
   expect_only_the_odd_half_to_fail(
       ranks_of(4), Code::TimedOut,
       [](Rank first, Rank second) {
-        return fmt::format("a message with tag 5 between ranks {} and {} ran out", first, second);
+        return fmt::format(
+            "a message with tag 5 between ranks {0} and {1} ran out of time on rank {0}: send of 4000 bytes to rank "
+            "{1} "
+            "with tag 5: rank {1} has not taken it",
+            first, second);
       },
       [](Communicator& half) {
         const std::vector<float> data(1000, 1);

@@ -231,31 +231,33 @@ TEST_P(Groups, MessagesGoToTheRanksOfTheirGroupAndAProbeSeesThoseOfItsRank) {
   });
 }
 
-TEST_P(Groups, WhatRequestsTellOfOtherRanksFitsTheGroup) {
+TEST_P(Groups, TextsOfRequestsNameRanksOfTheJob) {
   const Variable fetched("LACUNA_EAGER", "0");
   auto ranks = ranks_of(3);
+  const auto of_job = [&](std::size_t rank) { return fmt::format("rank {}", ranks[0].job_ranks()[rank]); };
   std::vector<std::vector<float>> data(3, std::vector<float>(10, 1));
-  const auto waits = [](Request& request) { return std::string(request.wait(1ms).message()); };
+  const auto expect_wait = [](Request& request, std::string_view end) {
+    const std::string text(request.wait(1ms).message());
+    EXPECT_TRUE(text.ends_with(end)) << text;
+  };
   std::vector<Request> requests;
   requests.push_back(*ranks[0].start(allreduce<float>(data[0], data[0])));
-  const std::string missing = waits(requests[0]), of_job = fmt::format("rank {}", ranks[0].job_ranks()[1]);
-  EXPECT_TRUE(missing.ends_with("row of " + of_job + " on the board") || missing.ends_with(" from " + of_job))
+  const std::string missing(requests[0].wait(1ms).message());
+  EXPECT_TRUE(missing.ends_with("row of " + of_job(1) + " on the board") || missing.ends_with(" from " + of_job(1)))
       << missing;
   for (std::size_t i : {1, 2}) requests.push_back(*ranks[i].start(allreduce<float>(data[i], data[i])));
   finish(requests);
-
-  auto named = *ranks[0].start_receive<float>(data[0], 1, 6);
-  EXPECT_TRUE(waits(named).ends_with("receive from rank 1 with tag 6: no message has come")) << waits(named);
-  auto send = *ranks[2].start_send<float>(std::span<const float>(data[2]), 0, 4);
-  EXPECT_TRUE(waits(send).ends_with("send of 40 bytes to rank 0 with tag 4: rank 0 has not taken it")) << waits(send);
+  requests.clear();
+  requests.push_back(*ranks[0].start_receive<float>(data[0], 1, 6));
+  expect_wait(requests[0], ": receive from " + of_job(1) + " with tag 6: no message has come");
+  requests.push_back(*ranks[2].start_send<float>(std::span<const float>(data[2]), 0, 4));
+  expect_wait(requests[1], ": send of 40 bytes to " + of_job(0) + " with tag 4: " + of_job(0) + " has not taken it");
+  requests.push_back(*ranks[1].start_send<float>(std::span<const float>(data[1]), 0, 6));
   std::vector<float> room(10);
   auto receive = *ranks[0].start(Receive{.data = room.data(), .count = 10, .from = any_rank, .tag = 4});
-  auto other = *ranks[1].start_send<float>(std::span<const float>(data[1]), 0, 6);
-  requests.clear();
-  for (Request* request : {static_cast<Request*>(&named), &send, &other}) requests.push_back(std::move(*request));
   finish(requests);
   EXPECT_TRUE(receive.wait());
-  EXPECT_EQ(receive.source(), 2);
+  EXPECT_EQ(receive.source(), 2) << "of the group, as programs name ranks";
 }
 
 /// Each rank sends each other rank a number of bytes that only this pair has.
