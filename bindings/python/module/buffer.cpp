@@ -112,7 +112,7 @@ void Buffer::take_by_protocol(nb::handle object, const char* name) {
   if (!PyBuffer_IsContiguous(&view_, 'C')) not_contiguous(name);
   buffer_.data = view_.buf;
   element_size_ = static_cast<std::size_t>(view_.itemsize);
-  buffer_.count = static_cast<std::size_t>(view_.len / view_.itemsize);
+  buffer_.count = view_.itemsize > 0 ? static_cast<std::size_t>(view_.len / view_.itemsize) : 0;
   buffer_.memory = LACUNA_MEMORY_HOST;
   read_only_ = view_.readonly != 0;
   bool_ = view_.format && view_.format[0] == '?';

@@ -204,7 +204,10 @@ nb::object call(const Communicator& self, int form, int collective, nb::handle x
 }  // namespace
 
 CallOptions::CallOptions(nb::handle algorithm, nb::handle priority, nb::handle deadline) {
-  if (!algorithm.is_none()) c.algorithm = PyUnicode_AsUTF8(algorithm.ptr());
+  if (!algorithm.is_none()) {
+    if (!PyUnicode_Check(algorithm.ptr())) fail_type("algorithm", algorithm, "text such as 'ring', None");
+    c.algorithm = PyUnicode_AsUTF8(algorithm.ptr());
+  }
   c.priority = number_of(priority, "priority", priority_names, std::size(priority_names));
   if (!deadline.is_none()) c.deadline = PyFloat_AsDouble(deadline.ptr());
   if (PyErr_Occurred()) throw nb::python_error();

@@ -169,5 +169,7 @@ def test_refuses_unknown_names(world):
                            ({"method": "topk:densty=1"}, "density")]:
         with pytest.raises(lacuna.InvalidArgument, match=words):
             world.allreduce(x, **options)
+    with pytest.raises(TypeError, match="algorithm is of type int; allowed: text"):
+        world.allreduce(x, algorithm=3)
     with pytest.raises(TypeError):
         world.allreduce(x, method=3)

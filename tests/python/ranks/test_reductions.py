@@ -94,6 +94,8 @@ def test_what_does_not_fit_is_refused_with_words(world, library):
         world.allreduce(np.zeros(3), op=lacuna.Reduction(library.join, 1, size=16))
     with pytest.raises(lacuna.InvalidArgument, match="objects of Python"):
         world.allreduce(np.zeros(3, object), op=lacuna.Reduction(library.join, 1))
+    with pytest.raises(lacuna.InvalidArgument, match="elements of 0 bytes"):
+        world.allreduce(np.zeros(3, "V0"), op=lacuna.Reduction(library.join, 1))
     with pytest.raises(TypeError, match="function"):
         lacuna.Reduction("join", 1)
     with pytest.raises(lacuna.InvalidArgument, match="address of the function is 0"):
