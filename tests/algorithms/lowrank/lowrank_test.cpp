@@ -238,11 +238,16 @@ TEST(LowRank, SendsBothFactorsOrIfTheseAreNotShorterTheData) {
       }
       EXPECT_EQ(rig.sent_by_all(), 2 * (ranks - 1) * elements * sizeof(float)) << method << " P=" << size;
       EXPECT_EQ(rig.reports[0].rounds, count == elements ? 2 * (size - 1) : 4 * (size - 1));
+      MethodState state;
       Call call{.collective = Collective::Allreduce, .count = count};
       call.options.method = *method_options(method);
-      const PartPlan plan;
-      EXPECT_DOUBLE_EQ(lowrank_method.algorithms[0].predictions->bytes(
-                           {.call = call, .plan = plan, .size = size, .places = 0, .entries = 0}),
+      call.options.state = &state;
+      const MethodAlgorithm& row = lowrank_method.algorithms[0];
+      Plan plan;
+      make_plan({call, *row.algorithm, Hosts(size), 1 << 18}, plan);
+      const PartPlan& part = plan.parts.front();
+      EXPECT_EQ(row.rounds(part, size), rig.reports[0].rounds) << method << " P=" << size;
+      EXPECT_DOUBLE_EQ(row.predictions->bytes({.call = call, .plan = part, .size = size, .places = 0, .entries = 0}),
                        static_cast<double>(rig.sent_by_all()) / size);
     }
   }
