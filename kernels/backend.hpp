@@ -41,6 +41,14 @@ struct Cut {
   std::uint64_t ties = 0;   ///< the first `ties` elements with exactly this magnitude are taken too
 };
 
+/// Where Backend::keep adds the entries that it does not keep. Without data, they are dropped.
+struct Rest {
+  Dtype dtype = Dtype::F32;
+  std::byte* data = nullptr;
+  std::size_t count = 0;
+  double factor = 1;  ///< what the entries are multiplied by first
+};
+
 /// The factors of the input and of the velocity in Backend::feed_back.
 struct FeedBack {
   double factor = 1;    ///< factor of the input, for clipping
@@ -64,6 +72,7 @@ struct ReduceBlocksCall {
   BlockGrid grid{};
   BlockSet result{};         ///< the blocks that the result has
   std::byte* out = nullptr;  ///< the packed blocks of the result
+  double term = 1;           ///< of Sum and Avg: what each source's elements are multiplied by before they are added
 };
 
 /// The entries [first, last) of a list.
@@ -159,10 +168,10 @@ class Backend {
   /// Afterwards *taken counts them too, even those for which there was no room. Ties count from the start of `from`.
   virtual void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const = 0;
   /// Splits `entries`, which must be a list in memory. The entries whose values the cut takes go to `kept`, which is
-  /// another list, and *taken counts them. Each of the others is added to rest[place - entries.base], rounded to the
-  /// dtype of `rest`, which is that of the values; if rest.data is null, it is dropped. Taken entries for which `kept`
-  /// has no room are dropped too.
-  virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+  /// another list, and *taken counts them. Each of the others is multiplied by rest.factor and added to the element
+  /// place - entries.base of `rest`, and the sum is rounded to rest.dtype, which is that of the values. Taken entries
+  /// for which `kept` has no room are dropped.
+  virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, const Rest& rest,
                     std::uint64_t* taken) const = 0;
 
   /// to[i] = the magnitude of from[i * stride], which must exist. Of an f64 it is the upper 32 bits.
@@ -244,7 +253,7 @@ class Backend {
   virtual void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const = 0;
   /// Reduces the blocks of the result, in the order of the sources, of which there are 1 to most_views. A source that
   /// lacks a block counts as zeros. So the bits are those of a reduction of whole arrays, in this order, which is
-  /// carried out in the accumulation type, scaled and then rounded once. Integers are not scaled.
+  /// carried out in the accumulation type, scaled and then rounded once. Integers and their terms are not scaled.
   virtual void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const = 0;
 
   // These work on messages.
@@ -285,8 +294,10 @@ class Backend {
   /// minus what the message has of it, or 0 in a block with an infinity or a NaN. `rest` may be from.data.
   virtual void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
                              std::byte* rest) const = 0;
-  /// to[i] = what a message of to.count elements has of it. If `adds`, it is added to to[i].
-  virtual void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const = 0;
+  /// to[i] = what a message of to.count elements has of it, times `factor`, which is a power of two. If `adds`, it is
+  /// added to to[i].
+  virtual void decode_levels(const LevelsShape& shape, const std::byte* message, double factor, Target to,
+                             bool adds) const = 0;
 
   // These work on matrices and factors (kernels/matrices.hpp) of f32 or f64. Sums have an order that depends on the
   // shape only.

@@ -178,6 +178,7 @@ struct ReduceBlocks {
   BlockGrid grid;
   std::byte* out;
   Scale scale;
+  double term;
 
   KOKKOS_INLINE_FUNCTION static Held hold(T value) {
     if constexpr (Operation::selects) return value;
@@ -219,7 +220,7 @@ struct ReduceBlocks {
       if (members.has(block)) {
         const std::size_t begin = source.is_packed ? members.rank(block) * grid.length : grid.begin(block);
         const std::byte* const from = source.data + (begin + first) * sizeof(T);
-        apply(team, held, count, v == 0, [=](std::size_t i) { return hold(load<T>(from, i)); });
+        apply_terms(team, held, count, v == 0, [=](std::size_t i) { return hold(load<T>(from, i)); });
       } else if (!has_zero || is_product) {
         apply(team, held, count, v == 0, [](std::size_t) { return hold(narrow<T>(Wide{0})); });
         has_zero = true;
@@ -228,6 +229,19 @@ struct ReduceBlocks {
     const bool scales = scale.multiplier != 1 || scale.divisor != 1;
     team.each(count, [=, this](std::size_t i) { store(to, first + i, rounded(held[i], scales)); });
     team.barrier();
+  }
+
+  /// The same as apply() for terms, which may have a factor.
+  template <class ValueAt>
+  KOKKOS_INLINE_FUNCTION void apply_terms(const Space::Team& team, Held* held, std::size_t count, bool is_first,
+                                          const ValueAt& value_at) const {
+    if constexpr (std::is_same_v<Operation, SumOf> && !is_integer_element<T>) {
+      const auto factor = static_cast<Wide>(term);
+      if (factor != 1) {
+        return apply(team, held, count, is_first, [=](std::size_t i) { return factor * value_at(i); });
+      }
+    }
+    apply(team, held, count, is_first, value_at);
   }
 
   template <class ValueAt>
@@ -247,7 +261,7 @@ void reduce_blocks_of(const Sources& table, const ReduceBlocksCall& call) {
   using Kernel = ReduceBlocks<TakenAs<T, Operation>, Operation, Sources>;
   const std::size_t count = call.grid.count();
   Space::for_teams(count, Kernel::most * sizeof(typename Kernel::Held),
-                   Kernel{table, {call.result, count}, call.grid, call.out, call.scale});
+                   Kernel{table, {call.result, count}, call.grid, call.out, call.scale, call.term});
 }
 
 template <class T, class Sources>

@@ -87,6 +87,7 @@ struct KeepKernel {
   const Cut* cut;
   EntriesList kept;
   std::byte* rest;
+  WideOf<T> factor;  ///< of what goes to the rest
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, std::uint64_t& met, bool final) const {
     Taking<T> taking{CutBits<T>(*cut), met};
@@ -105,7 +106,7 @@ struct KeepKernel {
     if (entry == Taking<T>::none) {
       if (rest == nullptr) return;
       const std::size_t home = at - entries.base;
-      store<T>(rest, home, narrow<T>(widen(load<T>(rest, home)) + widen(load<T>(entries.values, j))));
+      store<T>(rest, home, narrow<T>(widen(load<T>(rest, home)) + factor * widen(load<T>(entries.values, j))));
     } else if (entry < kept.room) {
       kept.places[entry] = at;
       store<Bits>(kept.values, entry, load<Bits>(entries.values, j));
@@ -130,10 +131,11 @@ void SpaceBackend::compact(Source from, const Cut* cut, EntriesList to, std::uin
   });
 }
 
-void SpaceBackend::keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+void SpaceBackend::keep(const EntriesView& entries, const Cut* cut, EntriesList kept, const Rest& rest,
                         std::uint64_t* taken) const {
   with_floating_element(rest.dtype, [&]<class T>(Element<T>) {
-    Space::scan(stretches_of(entries.entries), KeepKernel<T>{entries, cut, kept, rest.data}, taken);
+    const KeepKernel<T> kernel{entries, cut, kept, rest.data, static_cast<WideOf<T>>(rest.factor)};
+    Space::scan(stretches_of(entries.entries), kernel, taken);
     Space::for_each(1, TakenKernel<T>{cut, taken});
   });
 }

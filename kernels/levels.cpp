@@ -122,11 +122,12 @@ struct DecodeKernel {
   std::size_t block, count;
   const std::byte* spacings;
   const std::byte* levels;
+  T factor;
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t b) const {
     const std::size_t first = b * block, end = first + block < count ? first + block : count;
-    const T size = Number<T>::size_of_spacing(static_cast<std::uint32_t>(spacings[b]));
+    const T size = factor * Number<T>::size_of_spacing(static_cast<std::uint32_t>(spacings[b]));
     for (std::size_t i = first; i < end; ++i) {
       const T value = static_cast<T>(level(i)) * size;
       if constexpr (adds) {
@@ -159,13 +160,13 @@ void encode_as(const LevelsShape& shape, const RandomStream& random, Source from
 }
 
 template <class T, int bits>
-void decode_as(const LevelsShape& shape, const std::byte* message, Target to, bool adds) {
+void decode_as(const LevelsShape& shape, const std::byte* message, T factor, Target to, bool adds) {
   const std::size_t blocks = shape.blocks(to.count);
   const std::byte* const levels = message + blocks;
   if (adds) {
-    Space::for_each(blocks, DecodeKernel<T, bits, true>{shape.block, to.count, message, levels, to.data});
+    Space::for_each(blocks, DecodeKernel<T, bits, true>{shape.block, to.count, message, levels, factor, to.data});
   } else {
-    Space::for_each(blocks, DecodeKernel<T, bits, false>{shape.block, to.count, message, levels, to.data});
+    Space::for_each(blocks, DecodeKernel<T, bits, false>{shape.block, to.count, message, levels, factor, to.data});
   }
 }
 
@@ -179,9 +180,11 @@ void SpaceBackend::encode_levels(const LevelsShape& shape, const RandomStream& r
   });
 }
 
-void SpaceBackend::decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const {
+void SpaceBackend::decode_levels(const LevelsShape& shape, const std::byte* message, double factor, Target to,
+                                 bool adds) const {
   with_number(to.dtype, [&]<class T>(Element<T>) {
-    shape.bits == 8 ? decode_as<T, 8>(shape, message, to, adds) : decode_as<T, 4>(shape, message, to, adds);
+    const T by = static_cast<T>(factor);
+    shape.bits == 8 ? decode_as<T, 8>(shape, message, by, to, adds) : decode_as<T, 4>(shape, message, by, to, adds);
   });
 }
 

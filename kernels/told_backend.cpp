@@ -88,7 +88,7 @@ void ToldBackend::compact(Source from, const Cut* cut, EntriesList to, std::uint
   results.wait();
 }
 
-void ToldBackend::keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+void ToldBackend::keep(const EntriesView& entries, const Cut* cut, EntriesList kept, const Rest& rest,
                        std::uint64_t* taken) const {
   ToldResults results(cells_);
   results.note(kept.values);
@@ -304,10 +304,11 @@ void ToldBackend::encode_levels(const LevelsShape& shape, const RandomStream& ra
   results.wait();
 }
 
-void ToldBackend::decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const {
+void ToldBackend::decode_levels(const LevelsShape& shape, const std::byte* message, double factor, Target to,
+                                bool adds) const {
   ToldResults results(cells_);
   results.note(to.data);
-  on_.decode_levels(shape, message, to, adds);
+  on_.decode_levels(shape, message, factor, to, adds);
   results.wait();
 }
 

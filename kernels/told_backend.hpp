@@ -43,7 +43,7 @@ class ToldBackend final : public Backend {
                 std::byte* workspace, Cut* cut) const override;
   void count(Source from, const Cut* cut, std::uint64_t* count) const override;
   void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const override;
-  void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+  void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, const Rest& rest,
             std::uint64_t* taken) const override;
   void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const override;
   void count_magnitudes(Source from, std::size_t samples, std::uint32_t* bins) const override;
@@ -85,7 +85,8 @@ class ToldBackend final : public Backend {
              Target room, EntriesList to, std::uint64_t* taken) const override;
   void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
                      std::byte* rest) const override;
-  void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const override;
+  void decode_levels(const LevelsShape& shape, const std::byte* message, double factor, Target to,
+                     bool adds) const override;
   void multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
                          std::byte* left) const override;
   void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,

@@ -62,9 +62,12 @@ Data own_data(const GraphBuilder& g) {
   return {.read = blocks};
 }
 
-Scale scale_of(const PartView& part) {
-  const bool averages = part.call.reduction == Reduction::Avg && traits_of(part.call.collective).reduces;
-  return averages ? Scale{.divisor = static_cast<double>(roles_of(part).terms())} : Scale{};
+SumScale scale_of(const PartView& part) {
+  if (!traits_of(part.call.collective).reduces) return {};
+  const Reduction reduction = part.call.reduction;
+  const Rank terms = roles_of(part).terms();
+  const double factor = factor_of_terms(reduction, terms);
+  return {.first = factor, .second = factor, .sum = scale_of_scaled_terms(reduction, terms)};
 }
 
 }  // namespace lacuna::block

@@ -52,7 +52,7 @@ inline bool clears_others(const GraphBuilder& g) {
   return !g.in_place() || form_of(g).keeps || !traits_of(g.collective()).reduces;
 }
 
-/// What a sum is scaled by: avg divides.
-Scale scale_of(const PartView& part);
+/// What the terms of a sum are multiplied by (factor_of_terms), and what the sum is scaled by then.
+SumScale scale_of(const PartView& part);
 
 }  // namespace lacuna::block

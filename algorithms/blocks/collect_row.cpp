@@ -128,12 +128,14 @@ struct ReduceRow {
 
   static void reduce(const KernelCall& call, std::span<const kernels::BlockSource> from, std::size_t count,
                      const Sets& sets, std::byte* to) {
+    const SumScale scale = scale_of(call.part);
     call.backend.reduce_blocks(from, {.reduction = call.part.call.reduction,
-                                      .scale = scale_of(call.part),
+                                      .scale = scale.sum,
                                       .dtype = call.part.call.dtype,
                                       .grid = {.elements = count, .length = count},
                                       .result = sets.one(),
-                                      .out = to});
+                                      .out = to,
+                                      .term = scale.second});
   }
 
   /// What was sent leaves a residual.

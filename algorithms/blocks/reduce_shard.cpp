@@ -85,12 +85,14 @@ struct ReduceBlocks {
         source.is_packed = false;
       }
     }
+    const SumScale scale = scale_of(part);
     call.backend.reduce_blocks({all, count}, {.reduction = part.call.reduction,
-                                              .scale = scale_of(part),
+                                              .scale = scale.sum,
                                               .dtype = packed->dtype,
                                               .grid = grid,
                                               .result = set_in(united->data, grid.count()),
-                                              .out = packed->data});
+                                              .out = packed->data,
+                                              .term = scale.second});
     if (data.is_kept()) {
       const Extent& own = data.of(part.position);
       const std::byte* const at = sets->data + static_cast<std::size_t>(part.position) * bytes_of_set(part);

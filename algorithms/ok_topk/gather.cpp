@@ -16,7 +16,7 @@ using sparse::Range;
 /// Takes the cut's entries of a list.
 List take(const KernelCall& call, const List& from, const Cut& cut, const sparse::WriteList& to) {
   std::uint64_t taken = 0;
-  call.backend.keep(from.all(), &cut, to.to(), {from.dtype, nullptr, 0}, &taken);
+  call.backend.keep(from.all(), &cut, to.to(), {.dtype = from.dtype}, &taken);
   return to.list(taken);
 }
 Cut largest_of(const KernelCall& call, const List& from, std::uint64_t k, const Write& workspace) {

@@ -101,7 +101,9 @@ List take_from(const KernelCall& call, const SelectPorts& ports, const Range& ra
   *ports.begin = found.begin;
   *ports.end = found.end;
   call.measures.tell(sparse::measure::selected, static_cast<double>(found.end - found.begin));
-  return List::of(*ports.selected.places, *ports.selected.values, found.begin, found.end);
+  const List taken = List::of(*ports.selected.places, *ports.selected.values, found.begin, found.end);
+  sparse::scale_terms(call, taken);
+  return taken;
 }
 
 struct SelectAll {

@@ -58,7 +58,7 @@ struct Settle {
     const kernels::Cut all_but_zeros;
     kernels::EntriesList to = found.to();
     to.room = selected.count;
-    call.backend.keep(there.all(), &all_but_zeros, to, {all.dtype, nullptr, 0}, &taken);
+    call.backend.keep(there.all(), &all_but_zeros, to, {.dtype = all.dtype}, &taken);
     return taken;
   }
 
@@ -72,7 +72,10 @@ struct Settle {
     const bool too_few = 3 * taken.count < 2 * wanted && own.value() > 0;
     const bool stays = !options_of(call.part.call).feedback;
     if (wanted < sparse::places_of(call.part)) {  // else all elements are taken, by any threshold
-      own.move(call.backend, {.values = {taken.dtype, taken.values, taken.count}, .gone = stays ? 0 : contributed},
+      own.move(call.backend,
+               {.values = {taken.dtype, taken.values, taken.count},
+                .factor = sparse::factor_of_terms(call.part),
+                .gone = stays ? 0 : contributed},
                workspace->data);
     }
     if (too_many || too_few || !is_finite) own.forget();

@@ -49,7 +49,7 @@ void OwnThreshold::move(const kernels::Backend& backend, const Selected& run, st
   const auto largest = [&](double many) {
     kernels::Cut cut;
     backend.largest(run.values, static_cast<std::uint64_t>(many), workspace, &cut);
-    return threshold_of(run.values.dtype, cut);
+    return threshold_of(run.values.dtype, cut) / run.factor;
   };
   const double too_many =
       std::clamp(std::round(words_[staying] + words_[arriving] - words_[entries]), 1 - taken, taken - 1);

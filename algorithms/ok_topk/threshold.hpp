@@ -23,7 +23,8 @@ class OwnThreshold {
 
   /// What a run has selected, and how many of these elements have left the accumulator.
   struct Selected {
-    kernels::Source values;
+    kernels::Source values;  ///< times `factor`
+    double factor = 1;
     std::uint64_t gone = 0;
   };
   /// Moves the threshold so that the next run is expected to take k elements. The elements that have stayed in the

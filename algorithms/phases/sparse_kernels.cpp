@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "algorithms/phases/entry_lists.hpp"
+#include "runtime/method/method.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::sparse {
@@ -95,8 +96,10 @@ Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of) {
   return {bound(piece), bound(piece + 1), piece};
 }
 
-Scale scale_of(const PartView& part) {
-  return part.call.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(part.size)} : Scale{};
+Scale scale_of(const PartView& part) { return scale_of_scaled_terms(part.call.reduction, part.size); }
+
+double factor_of_terms(const PartView& part) {
+  return traits_of(part.call.collective).reduces ? lacuna::factor_of_terms(part.call.reduction, part.size) : 1;
 }
 
 std::size_t distance_to(const PartView& part, Rank rank) {
@@ -126,6 +129,12 @@ EntriesView List::in(const KernelCall& call, const Range& range) const {
   call.backend.find_range(all_places(), begin, static_cast<std::size_t>(range.end), &found);
   const List part{places + found.first, values + found.first * size_of(dtype), found.last - found.first, dtype};
   return part.all(begin);
+}
+
+void scale_terms(const KernelCall& call, const List& selected) {
+  const double factor = factor_of_terms(call.part);
+  if (factor == 1) return;
+  call.backend.copy({.multiplier = factor}, {selected.dtype, selected.values, selected.count}, selected.values);
 }
 
 kernels::EntriesList room_in(const Extent& places, const Extent& values, std::size_t base) {

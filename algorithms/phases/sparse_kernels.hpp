@@ -37,8 +37,10 @@ std::size_t longest_message(const PartView& part, std::size_t entries, std::size
 std::size_t most_message_bytes(const PartView& part);
 std::size_t most_merged(const PartView& part);
 
-/// Returns what a sum is scaled by: avg divides.
+/// Returns what a sum of selections is scaled by. avg divides by what scale_terms() has left.
 Scale scale_of(const PartView& part);
+/// Returns what values are multiplied by when they are selected (factor_of_terms).
+double factor_of_terms(const PartView& part);
 
 /// Returns how many positions a rank stands before the own one.
 std::size_t distance_to(const PartView& part, Rank rank);
@@ -61,6 +63,9 @@ struct List {
   /// Returns the entries in a range. Their places are counted from the start of the range.
   kernels::EntriesView in(const KernelCall& call, const Range& range) const;
 };
+
+/// Scales the values that this rank has selected for a mean. So all that travels is scaled, and no sum is out of range.
+void scale_terms(const KernelCall& call, const List& selected);
 
 /// Returns room to which a Backend writes entries. The places that it reads count from `base` on.
 kernels::EntriesList room_in(const Extent& places, const Extent& values, std::size_t base);

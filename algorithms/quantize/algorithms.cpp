@@ -64,7 +64,7 @@ struct Decode {
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::decode_time);
-    call.backend.decode_levels(shape_of(call.part.call), message->data, {to->dtype, to->data, to->count}, false);
+    call.backend.decode_levels(shape_of(call.part.call), message->data, 1, {to->dtype, to->data, to->count}, false);
     return {};
   }
 };
@@ -79,16 +79,18 @@ struct AddTerms {
     const Stopwatch watch(call, measure::reduce_time);
     const kernels::Target to{sum->dtype, sum->data, sum->count};
     const auto own = static_cast<std::size_t>(call.part.position);
+    const Reduction reduction = call.part.call.reduction;
+    const double factor = factor_of_terms(reduction, call.part.size);
     for (std::size_t rank = 0; rank < terms.size(); ++rank) {
       if (rank != own) {
-        call.backend.decode_levels(shape_of(call.part.call), terms[rank].data, to, rank > 0);
+        call.backend.decode_levels(shape_of(call.part.call), terms[rank].data, factor, to, rank > 0);
       } else if (rank == 0) {
-        call.backend.copy({}, to, terms[rank].data);
+        call.backend.copy({.multiplier = factor}, to, terms[rank].data);
       } else {
-        call.backend.reduce(Reduction::Sum, {}, to, to.data, terms[rank].data);
+        call.backend.reduce(Reduction::Sum, {.second = factor}, to, to.data, terms[rank].data);
       }
     }
-    call.backend.copy(scale_of_all(call.part.call.reduction, call.part.size), to, to.data);
+    call.backend.copy(scale_of_scaled_terms(reduction, call.part.size), to, to.data);
     return {};
   }
 };

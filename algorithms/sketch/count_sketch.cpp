@@ -61,7 +61,8 @@ struct Decode {
     if (!std::isfinite(squares)) return {};
     *decoded = 1;
     const double factor = factor_of(call.part, *elements);
-    kernels::Decoding with{.map = map->data, .table = table->data, .scale = sparse::scale_of(call.part)};
+    kernels::Decoding with{
+        .map = map->data, .table = table->data, .scale = scale_of_all(call.part.call.reduction, call.part.size)};
     const Sketch& asked = options_of(call.part.call);
     with.estimate = asked.estimate == SketchEstimate::Mean ? kernels::Estimate::Mean : kernels::Estimate::Median;
     with.scale.multiplier = factor;

@@ -21,7 +21,7 @@ struct PeelBlocks {
                              {.map = map->data,
                               .left = left->data,
                               .room = reinterpret_cast<std::uint32_t*>(room->data),
-                              .scale = sparse::scale_of(call.part)},
+                              .scale = scale_of_all(call.part.call.reduction, call.part.size)},
                              {table->dtype, table->data, table->count}, {output->dtype, output->data, output->count},
                              &peeled);
     call.measures.tell(measure::union_elements, static_cast<double>(*elements));

@@ -20,8 +20,9 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
   to.room = most;
   const kernels::Cut cut =
       sparse::cut_of_largest(call, {residual.dtype, entries.values, entries.entries}, most, rooms.workspace);
+  const double factor = 1 / sparse::factor_of_terms(call.part);
   std::uint64_t taken = 0;
-  call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
+  call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count, factor}, &taken);
   call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
   if (count_not_finite(call.backend, {residual.dtype, to.values, taken}) > 0) {
     const kernels::Target kept{residual.dtype, residual.data, residual.count};

@@ -196,7 +196,8 @@ void select_of_entries(const Given& given, const List& sorted) {
     cut = sparse::cut_of_largest(given.call, {sorted.dtype, sorted.values, sorted.count}, given.wanted,
                                  given.ports.entries.workspace);
   }
-  given.call.backend.keep(sorted.all(), &cut, given.ports.selected.to(), {sorted.dtype, nullptr, 0}, &taken);
+  given.call.backend.keep(sorted.all(), &cut, given.ports.selected.to(), {.dtype = sorted.dtype}, &taken);
+  sparse::scale_terms(given.call, given.ports.selected.list(taken));
   tell_taken(given, taken, sorted.count - taken, cut);
 }
 
@@ -216,8 +217,10 @@ Status Select::operator()(const KernelCall& call) const {
   }
   Cut cut = cut_of(given);
   const std::uint64_t taken = take(given, cut);
-  given.from.clear_at(selected.list(taken).all_places(), topk_of(call.part.call).masking);
-  given.from.drop_not_finite(call, selected.list(taken), not_finite);
+  const List sent = selected.list(taken);
+  given.from.clear_at(sent.all_places(), topk_of(call.part.call).masking);
+  given.from.drop_not_finite(call, sent, not_finite);
+  sparse::scale_terms(call, sent);
   tell_taken(given, taken, given.from.count() - taken, cut);
   return {};
 }

@@ -61,8 +61,12 @@ constexpr Property all[] = {
      "an infinity or a NaN in one element of a rank, or in all, is told by the result of its call where there is a "
      "residual, and no state and no later result has one, with 100 elements on 1 to 5 ranks",
      fault_of<forgets_what_is_not_finite>},
+    {"HaveMeansInRangeWhereSumsAreNot",
+     "the mean of the largest powers of two of f16, bf16 and f32 is finite, and exact where nothing is lost, on 1 to 9 "
+     "ranks",
+     fault_of<has_means_in_range>},
     {"GiveTheDenseSumsWhereTheySayThatTheyLoseNothing",
-     "where Method::lossless holds, or the options ask for nothing, the sums are exact, on 1 to 9 ranks",
+     "where Method::lossless holds, or the options ask for nothing, sums and means are exact, on 1 to 9 ranks",
      fault_of<gives_the_dense_sums>},
     {"GoOnFromASavedStateWithTheSameBits", "a state that was saved and restored continues to the same bits",
      fault_of<goes_on_from_a_saved_state>},

@@ -26,6 +26,7 @@ void serves_every_number_of_parts(const Method& method);
 void writes_every_element(const Method& method);
 void conserves_mass(const Method& method);
 void forgets_what_is_not_finite(const Method& method);
+void has_means_in_range(const Method& method);
 void gives_the_dense_sums(const Method& method);
 void goes_on_from_a_saved_state(const Method& method);
 void does_alone_what_it_does_after_others(const Method& method);

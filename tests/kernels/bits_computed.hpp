@@ -231,7 +231,7 @@ inline void level_all(const Backend& on, const Given& given, Results& results) {
     results.emplace_back("message", elements_of(Dtype::U8, message.data(), shape.message_bytes(given.count)));
     results.emplace_back("rest", comparable(given.dtype, from.data(), given.count));
     for (bool adds : {true, false}) {
-      on.decode_levels(shape, message.data(), {given.dtype, to.data(), given.count}, adds);
+      on.decode_levels(shape, message.data(), 1, {given.dtype, to.data(), given.count}, adds);
       results.emplace_back("decoded", comparable(given.dtype, to.data(), given.count));
     }
   }

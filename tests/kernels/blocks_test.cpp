@@ -260,29 +260,31 @@ TEST(Blocks, ClearedBlocksAreZeroAndNoOthers) {
 struct Accumulator {
   Dtype dtype;
   Reduction reduction;
+  double term = 1;          // factor of floating-point elements
   double wide = 0;          // of floating-point elements
   std::uint64_t whole = 0;  // of integers
 
-  void begin(std::uint64_t bits) { is_integer(dtype) ? void(whole = bits) : void(wide = oracle::decode(dtype, bits)); }
+  void begin(std::uint64_t bits) { is_integer(dtype) ? void(whole = bits) : void(wide = number(bits)); }
   void apply(std::uint64_t bits) {
     if (is_integer(dtype)) {
       whole = oracle::reduce(dtype, reduction, {}, whole, bits);
     } else {
-      wide = oracle::accumulated(dtype, oracle::combined(reduction, wide, oracle::decode(dtype, bits)));
+      wide = oracle::accumulated(dtype, oracle::combined(reduction, wide, number(bits)));
     }
   }
+  double number(std::uint64_t bits) const { return oracle::accumulated(dtype, term * oracle::decode(dtype, bits)); }
   std::uint64_t end(Scale scale) const { return is_integer(dtype) ? whole : oracle::scaled(dtype, wide, scale); }
 };
 
 /// The reduction of whole arrays, element by element, of the blocks that any source has.
-Elements reduced(Dtype dtype, Reduction reduction, Scale scale, const std::vector<CutArray>& sources,
+Elements reduced(Dtype dtype, Reduction reduction, const SumScale& scale, const std::vector<CutArray>& sources,
                  const CutArray& result) {
   CutArray sums = result;
   for (std::size_t i = 0; i < sums.array.size(); ++i) {
-    Accumulator sum{dtype, reduction};
+    Accumulator sum{dtype, reduction, scale.second};
     sum.begin(sources.front().array[i]);
     for (std::size_t v = 1; v < sources.size(); ++v) sum.apply(sources[v].array[i]);
-    sums.array[i] = sum.end(scale);
+    sums.array[i] = sum.end(scale.sum);
   }
   return sums.packed();
 }
@@ -304,10 +306,11 @@ void expect_reduced(Dtype dtype, Reduction reduction, std::size_t ranks, const B
   }
   for (std::size_t v = 0; v < ranks; ++v) sources.push_back({maps[v].set(), memory[v].data(), v % 3 != 1});
   const Map all(result);
-  for (const Scale scale : {Scale{}, Scale{.divisor = 3}}) {
+  const bool is_sum = reduction == Reduction::Sum || reduction == Reduction::Avg;
+  for (const SumScale scale : {SumScale{}, SumScale{.second = is_sum ? 0.25 : 1, .sum = {.divisor = 3}}}) {
     const Elements expected = reduced(dtype, reduction, scale, cuts, result);
     Block out(expected.size() * size_of(dtype), 1);
-    backend().reduce_blocks(sources, {reduction, scale, dtype, grid, all.set(), out.data()});
+    backend().reduce_blocks(sources, {reduction, scale.sum, dtype, grid, all.set(), out.data(), scale.second});
     const Elements found = elements_of(dtype, out.data(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_TRUE(oracle::same(dtype, found[i], expected[i]))

@@ -134,7 +134,8 @@ TEST_P(Compact, PlacesAbove24BitsAreExact) {
 
 class Keep : public Compact {
  protected:
-  void expect_kept(const Elements& values, const Cut& cut, std::size_t offset, std::size_t short_of = 0) {
+  void expect_kept(const Elements& values, const Cut& cut, std::size_t offset, std::size_t short_of = 0,
+                   double factor = 1) {
     constexpr std::uint32_t base = 500;
     Elements rest = drawn(draw_few_values, dtype(), 3 * values.size() + 1), places;
     for (std::size_t i = 0; i < values.size(); ++i) places.push_back(base + 3 * i);
@@ -148,7 +149,7 @@ class Keep : public Compact {
                            .base = base,
                            .places = place_block.data(),
                            .values = value_block.data()};
-    tested().keep(view, &cut, kept.list(), {dtype(), rest_block.data(), rest.size()}, &kept.taken);
+    tested().keep(view, &cut, kept.list(), {dtype(), rest_block.data(), rest.size(), factor}, &kept.taken);
     ASSERT_EQ(kept.taken, expected.size());
     std::vector<bool> is_kept(values.size(), false);
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -158,7 +159,8 @@ class Keep : public Compact {
       ASSERT_EQ(kept.value(i), values[expected[i]]);
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!is_kept[i]) rest[3 * i] = oracle::reduce(dtype(), Reduction::Sum, {}, rest[3 * i], values[i]);
+      if (!is_kept[i])
+        rest[3 * i] = oracle::reduce(dtype(), Reduction::Sum, {.second = factor}, rest[3 * i], values[i]);
     }
     for (std::size_t i = 0; i < rest.size(); ++i) {
       ASSERT_TRUE(oracle::same(dtype(), element(dtype(), rest_block.data(), i), rest[i])) << i;
@@ -174,6 +176,7 @@ TEST_P(Keep, WhatTheCutTakesIsKeptAndTheRestAddedToTheRest) {
       for (const Cut& cut : cuts(values)) {
         SCOPED_TRACE(testing::Message() << name << " " << count << ", above " << cut.above << ", ties " << cut.ties);
         ASSERT_NO_FATAL_FAILURE(expect_kept(values, cut, 0));
+        ASSERT_NO_FATAL_FAILURE(expect_kept(values, cut, 0, 0, 4));
       }
     }
   }

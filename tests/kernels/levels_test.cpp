@@ -56,7 +56,7 @@ Encoded encoded(Dtype dtype, const Elements& elements, const LevelsShape& shape,
   Block from = block_of(dtype, elements, 1), to(count * size_of(dtype), 3), rest(count * size_of(dtype), 5);
   Encoded all{.message = Block(shape.message_bytes(count), 7)};
   tested().encode_levels(shape, random, {dtype, from.data(), count}, all.message.data(), rest.data());
-  tested().decode_levels(shape, all.message.data(), {dtype, to.data(), count}, false);
+  tested().decode_levels(shape, all.message.data(), 1, {dtype, to.data(), count}, false);
   EXPECT_TRUE(from.guards_hold() && to.guards_hold() && rest.guards_hold() && all.message.guards_hold());
   for (std::size_t i = 0; i < count; ++i) {
     all.given.push_back(oracle::decode(dtype, elements[i]));
@@ -164,13 +164,16 @@ TEST(Levels, AddToWhatIsThere) {
       for (std::size_t count : counts) {
         const Elements elements = drawn(draw_normal, dtype, count), sums = drawn(draw_uniform, dtype, count);
         Encoded all = encoded(dtype, elements, shape);
-        Block sum = block_of(dtype, sums, 1);
-        tested().decode_levels(shape, all.message.data(), {dtype, sum.data(), count}, true);
-        for (std::size_t i = 0; i < count; ++i) {
-          const std::uint64_t expected = oracle::encode(dtype, oracle::decode(dtype, sums[i]) + all.there[i]);
-          ASSERT_EQ(element(dtype, sum.data(), i), expected);
+        for (double factor : {1.0, 0.125}) {
+          Block sum = block_of(dtype, sums, 1);
+          tested().decode_levels(shape, all.message.data(), factor, {dtype, sum.data(), count}, true);
+          for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t expected =
+                oracle::encode(dtype, oracle::decode(dtype, sums[i]) + factor * all.there[i]);
+            ASSERT_EQ(element(dtype, sum.data(), i), expected);
+          }
+          ASSERT_TRUE(sum.guards_hold());
         }
-        ASSERT_TRUE(sum.guards_hold());
       }
     }
   }

@@ -76,7 +76,7 @@ class RunBackend final : public kernels::Backend {
          [=, this] { real_.compact(from, cut, to, taken); });
   }
   void keep(const kernels::EntriesView& entries, const kernels::Cut* cut, kernels::EntriesList kept,
-            kernels::Target rest, std::uint64_t* taken) const override {
+            const kernels::Rest& rest, std::uint64_t* taken) const override {
     run_({"keep", Sees::Data, {entries.places, entries.values, cut, kept.places, kept.values, rest.data, taken}},
          [=, this] { real_.keep(entries, cut, kept, rest, taken); });
   }
@@ -206,10 +206,10 @@ class RunBackend final : public kernels::Backend {
     run_({"encode_levels", Sees::Data, {from.data, message, rest}},
          [=, this] { real_.encode_levels(shape, random, from, message, rest); });
   }
-  void decode_levels(const kernels::LevelsShape& shape, const std::byte* message, kernels::Target to,
+  void decode_levels(const kernels::LevelsShape& shape, const std::byte* message, double factor, kernels::Target to,
                      bool adds) const override {
     run_({"decode_levels", Sees::Data, {message, to.data}},
-         [=, this] { real_.decode_levels(shape, message, to, adds); });
+         [=, this] { real_.decode_levels(shape, message, factor, to, adds); });
   }
   void multiply_by_right(const kernels::MatrixShape& shape, kernels::Source matrix, const std::byte* right,
                          std::byte* left) const override {
