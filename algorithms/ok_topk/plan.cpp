@@ -90,7 +90,10 @@ void plan(const PlanRequest& request, Plan& plan) {
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
   const Form form = chosen_form(call, places);
   sparse::Arguments arguments{.wanted = entries, .room = entries};
-  if (!form.reevaluates) arguments.room = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  if (!form.reevaluates) {
+    const auto other_ranges = static_cast<std::size_t>(size - 1);
+    arguments.room = std::min(places, most_by_threshold(entries, places) + other_ranges);
+  }
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .arguments = arguments};
   part.structure.parameters = form;
   plan.parts.push_back(part);

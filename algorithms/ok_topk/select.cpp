@@ -74,16 +74,19 @@ void append(const KernelCall& call, const SelectPorts& ports, const Range& range
   }
 }
 
-/// Appends the largest elements of a range. It takes as many as the range's share of the room, which all ranges that
-/// are still to come have in common. The next run makes the threshold anew, because this one takes too many.
+/// Appends the largest elements of a range. It takes as many as the range's share of what is left, which all ranges
+/// that are still to come have in common. If something is not finite, it takes one at least, which tells it. The next
+/// run makes the threshold anew, because this one takes too many.
 void append_largest(const KernelCall& call, const SelectPorts& ports, const Range& range, Found& found) {
   const sparse::Accumulator from(call, ports.accumulator, ports.input);
   OwnThreshold threshold = threshold_in(*ports.threshold, call.part);
   threshold.forget();
   threshold.store(ports.threshold->data);
   const auto ranges = static_cast<std::uint64_t>(ports.ranges_to_come + 1);
-  const std::uint64_t room = (ports.selected.room() - found.end) / ranges;
-  const Cut cut = sparse::cut_of_largest(call, from.part(range), room, ports.workspace);
+  const std::uint64_t left = std::max<std::uint64_t>(most_by_threshold(call.part), found.end) - found.end;
+  std::uint64_t share = left / ranges;
+  if (share == 0 && count_not_finite(call.backend, from.part(range)) > 0) share = 1;
+  const Cut cut = sparse::cut_of_largest(call, from.part(range), share, ports.workspace);
   call.backend.compact(from.part(range), &cut, ports.selected.to(static_cast<std::size_t>(range.begin)), &found.end);
 }
 
@@ -94,7 +97,7 @@ List take_from(const KernelCall& call, const SelectPorts& ports, const Range& ra
   Found found;
   if (ports.before) found = {*ports.before, *ports.before};
   append(call, ports, range, found);
-  if (found.end > ports.selected.room()) {
+  if (found.end > most_by_threshold(call.part)) {
     found.end = found.begin;
     append_largest(call, ports, range, found);
   }

@@ -62,13 +62,13 @@ struct Settle {
     return taken;
   }
 
-  /// Moves the threshold for the next run. If this run has taken a third too few, or has filled the room, which means a
-  /// third too many, the next run makes the threshold anew. So it does if what was taken is not finite.
+  /// Moves the threshold for the next run. If this run has taken a third too few, or a third too many, the next run
+  /// makes the threshold anew. So it does if what was taken is not finite.
   void move_threshold(const KernelCall& call, std::uint64_t contributed, bool is_finite) const {
     OwnThreshold own = threshold_in(*threshold, call.part);
-    const auto [wanted, room] = sparse::arguments_of(call.part);
+    const std::size_t wanted = sparse::arguments_of(call.part).wanted, most = most_by_threshold(call.part);
     const List taken = mine.list();
-    const bool too_many = !exactly && taken.count >= room && room < sparse::places_of(call.part);
+    const bool too_many = !exactly && taken.count >= most && most < sparse::places_of(call.part);
     const bool too_few = 3 * taken.count < 2 * wanted && own.value() > 0;
     const bool stays = !options_of(call.part.call).feedback;
     if (wanted < sparse::places_of(call.part)) {  // else all elements are taken, by any threshold

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "algorithms/ok_topk/form.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/phases/predictions.hpp"
@@ -25,6 +27,11 @@ int bins_of(std::size_t places);
 /// How many words the partition has. It depends on nothing but the number of places.
 std::size_t words_of_partition(std::size_t places);
 
+/// Returns how many elements a rank takes by its threshold: a third too many at most. There is room for one more of
+/// each further range, which tells that something is not finite there.
+constexpr std::size_t most_by_threshold(std::size_t wanted, std::size_t places) {
+  return std::min(places, wanted + std::max<std::size_t>(wanted / 3, 1));
+}
 /// Returns k: how many elements each rank is to send, and how many the result is to have.
 std::size_t entries_asked(const Call& call, Rank size);
 

@@ -1,8 +1,31 @@
 #include "algorithms/topk/capped.hpp"
 
+#include <algorithm>
+
 #include "algorithms/phases/feedback.hpp"
 
 namespace lacuna {
+namespace {
+
+/// Drops what is not finite of a residual to which these entries have been added. If that is so although the largest of
+/// them are finite, because a sum is too large, the first one of these becomes what was dropped.
+void drop_not_finite(const KernelCall& call, const NotFiniteRooms& rooms, const kernels::EntriesView& added,
+                     const kernels::Target& residual, const sparse::List& largest) {
+  const kernels::Source all{residual.dtype, residual.data - added.base * size_of(residual.dtype), residual.count};
+  const std::span places(reinterpret_cast<const std::uint32_t*>(added.places), added.entries);
+  std::uint64_t found = 0;
+  for (std::size_t begin = 0; begin < places.size() && found == 0; begin += rooms.values->count) {
+    const std::span some = places.subspan(begin, std::min(rooms.values->count, places.size() - begin));
+    call.backend.gather(some, all, rooms.values->data);
+    found = count_not_finite(call.backend, {residual.dtype, rooms.values->data, some.size()});
+  }
+  if (found == 0) return;
+  call.measures.tell(dropped_elements, static_cast<double>(lacuna::drop_not_finite(call.backend, residual, rooms)));
+  if (largest.count == 0 || count_not_finite(call.backend, {largest.dtype, largest.values, largest.count}) > 0) return;
+  call.backend.copy({}, {largest.dtype, largest.values, 1}, rooms.values->data);
+}
+
+}  // namespace
 
 CapRooms cap_rooms(GraphBuilder& g) {
   if (!sparse::form_of(g).capped) return {};
@@ -24,11 +47,9 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
   std::uint64_t taken = 0;
   call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count, factor}, &taken);
   call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
-  if (count_not_finite(call.backend, {residual.dtype, to.values, taken}) > 0) {
-    const kernels::Target kept{residual.dtype, residual.data, residual.count};
-    call.measures.tell(dropped_elements, static_cast<double>(drop_not_finite(call.backend, kept, rooms.not_finite)));
-  }
-  return rooms.kept.list(taken).all(entries.base);
+  const sparse::List kept = rooms.kept.list(taken);
+  drop_not_finite(call, rooms.not_finite, entries, {residual.dtype, residual.data, residual.count}, kept);
+  return kept.all(entries.base);
 }
 
 Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,

@@ -17,8 +17,8 @@ struct CapRooms {
 /// Makes rooms to cap sums of all places.
 CapRooms cap_rooms(GraphBuilder& g);
 
-/// Returns the largest of these entries, `most` of them at most. The others are added to the residual, and count as
-/// kept. Those that are not finite are dropped.
+/// Returns the largest of these entries, `most` of them at most. The others are added to the residual, which is not
+/// scaled, and count as kept. What is not finite there is dropped, and the entries that are returned tell it.
 kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const kernels::EntriesView& entries,
                          std::size_t most);
 

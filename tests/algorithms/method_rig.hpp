@@ -30,6 +30,7 @@ struct MethodCall {
   Reduction reduction = Reduction::Sum;
   bool in_place = false;
   Rank root = 0;
+  std::string algorithm{};
 };
 
 /// Ranks that make calls of any method, with a state each.
@@ -53,6 +54,7 @@ class MethodRig {
                 .dtype = dtype_of_data<T>,
                 .reduction = how.reduction,
                 .root = how.root};
+      call.options.algorithm = how.algorithm;
       call.options.method = *method_options(how.method);
       call.options.state = &states[i];
       const std::size_t in = input_length(call, ranks.size()), out = output_length(call, ranks.size());

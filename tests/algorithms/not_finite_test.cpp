@@ -49,6 +49,47 @@ constexpr Drops all[] = {{"topk:density=0.01", 9900},
 INSTANTIATE_TEST_SUITE_P(, NotFinite, testing::ValuesIn(all),
                          [](const auto& one) { return "of" + std::to_string(one.index); });
 
+/// Is the call told by all ranks, and do no state and no later call have anything of it?
+void expect_told(MethodRig& rig, const ByRank<float>& inputs, const MethodCall& how) {
+  const std::size_t elements = inputs.front().size();
+  for (const auto& output : rig.run(inputs, elements, how)) EXPECT_GT(not_finite_in(output), 0) << how.method;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    EXPECT_EQ(not_finite_in(rig.residual<float>(rank)), 0) << how.method << " " << rank;
+  }
+  const ByRank<float> zeros(inputs.size(), std::vector<float>(elements));
+  for (const auto& output : rig.run(zeros, elements, how)) EXPECT_EQ(not_finite_in(output), 0) << how.method;
+}
+
+TEST(NotFiniteElements, AreToldHoweverManyElementsAreLarge) {
+  constexpr std::size_t elements = 60;
+  for (const char* method : {"ok_topk:k=9", "topk:k=9", "topk:k=9,capped=1"}) {
+    for (std::size_t large = 0; large < elements; ++large) {
+      for (const std::size_t at : {std::size_t{0}, elements / 2, elements - 1}) {
+        MethodRig rig(3);
+        ByRank<float> inputs(3, std::vector<float>(elements, 1));
+        rig.run(inputs, method);
+        for (std::size_t i = 1; i <= large; ++i) inputs[1][(at + i) % elements] = 100;
+        inputs[1][at] = nan;
+        expect_told(rig, inputs, {.method = method});
+      }
+    }
+  }
+}
+
+/// Rank 0 sends its largest element, and keeps that of place 1. To this the element is added that rank 1 has sent.
+TEST(NotFiniteSums, AreToldWhenWhatIsDroppedIsTooLargeForTheResidual) {
+  for (const MethodCall& capping :
+       {MethodCall{.method = "topk:k=2,capped=1"}, MethodCall{.method = "topk:k=2", .algorithm = "gtopk"}}) {
+    for (const Reduction reduction : {Reduction::Sum, Reduction::Avg}) {
+      MethodRig rig(2);
+      MethodCall how = capping;
+      how.reduction = reduction;
+      expect_told(rig, {{3e38f, 2e38f, 3e38f, 0}, {0, 2.5e38f, 0, 0}}, how);
+      EXPECT_EQ(rig.measure(dropped_elements.name, 0), 0) << "the next call drops nothing";
+    }
+  }
+}
+
 TEST(NotFiniteSums, AreDroppedByTheRankThatCapsIt) {
   MethodRig rig(3);
   const ByRank<float> ones(3, std::vector<float>(count, 1));
