@@ -234,8 +234,8 @@ Extent resolve(const ActivePart& part, const Region& region) {
     const std::size_t begin = boundary(there.begin, buffer.length, there.of);
     range = {region.at_start ? 0 : begin, boundary(there.end, buffer.length, there.of) - begin};
   }
-  return {buffer.data + range.begin * size_of(buffer.dtype), range.count, buffer.dtype, buffer.reduction,
-          buffer.memory};
+  std::byte* const begin = buffer.data ? buffer.data + range.begin * size_of(buffer.dtype) : nullptr;  // if it is empty
+  return {begin, range.count, buffer.dtype, buffer.reduction, buffer.memory};
 }
 
 namespace {

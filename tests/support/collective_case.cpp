@@ -243,8 +243,10 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
     call_.input = input = input_.prepare(input_bytes(), what.misalignment);
   }
   if (reads(what, rank)) std::copy_n(oracle.input(rank), input_bytes(), input);
-  if (!reads(what, rank) && rank % 2 == 1) call_.input = nullptr;
-  if (!writes(what, rank) && rank % 2 == 1) call_.output = nullptr;
+  // What is not needed is null on some ranks.
+  const bool may_be_null = rank % 2 == 1 || what.count == 0;
+  if (may_be_null && (!reads(what, rank) || input_bytes() == 0)) call_.input = nullptr;
+  if (may_be_null && (!writes(what, rank) || output_bytes() == 0)) call_.output = nullptr;
   return call_;
 }
 
