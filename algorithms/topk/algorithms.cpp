@@ -75,6 +75,9 @@ Choice choice(const Call& call, const Hosts& hosts) {
   if (call.collective != Collective::Allreduce) return {"sparse_split", "no other one scatters sums"};
   if (topk_of(call).capped) return {"sparse_ring", "only its messages can be capped"};
   if (hosts.size() <= 4) return {"sparse_allgather", "on up to 4 ranks an exchange of all selections costs least"};
+  if (hosts.size() > most_added_at_once) {
+    return {"sparse_doubling", "so many messages can't be added at once, and a ring would have more rounds"};
+  }
   return {"sparse_split", "on more than 4 ranks, selections have many places in common, and are added up first"};
 }
 

@@ -127,11 +127,11 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
   if (Status valid = check_entries(call); !valid) return valid;
   const bool adds_all =
       &algorithm == &sparse_allgather || &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter;
-  if (adds_all && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {
-    return refuse(
-        fmt::format("{} adds the messages of all ranks at once: {} ranks, at most {} are allowed; sparse_ring "
-                    "and sparse_doubling take any number",
-                    algorithm.name, hosts.size(), kernels::Backend::most_views));
+  if (adds_all && hosts.size() > most_added_at_once) {
+    return refuse(fmt::format(
+        "{} by {} adds the messages of all ranks at once: {} ranks, at most {} are allowed{}",
+        traits_of(call.collective).name, algorithm.name, hosts.size(), most_added_at_once,
+        call.collective == Collective::Allreduce ? "; sparse_ring, sparse_doubling and gtopk take any number" : ""));
   }
   return check_capped(call, algorithm, hosts.size());
 }

@@ -6,12 +6,16 @@
 #include "algorithms/phases/sparse.hpp"
 #include "algorithms/topk/form.hpp"
 #include "algorithms/topk/topk.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/method/method.hpp"
 
 /// This file has what the files of topk share.
 namespace lacuna {
 
 inline const Topk& topk_of(const Call& call) { return call.options.method.as<Topk>(); }
+
+/// So many messages are added at once at most.
+inline constexpr auto most_added_at_once = static_cast<Rank>(kernels::Backend::most_views);
 
 /// Returns how many entries a rank is to send of `places` elements. `run` is the number of the run among those of its
 /// state, from 1, or 0 without a state.
