@@ -135,8 +135,10 @@ struct FitKernel {
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    const double by = has_length(*largest) ? inverse_of(*largest) : 1;
-    store<T>(to, i, static_cast<T>(static_cast<double>(load<T>(to, i)) * by * (most / 4)));
+    const bool has = has_length(*largest);
+    const double up = has && *largest < 0x1p-1022 ? 0x1p52 : 1;  // makes denormal numbers normal ones
+    const double by = has ? inverse_of(*largest * up) : 1;
+    store<T>(to, i, static_cast<T>(static_cast<double>(load<T>(to, i)) * up * by * (most / 4)));
   }
 
   /// A power of two whose product with the number is below 4.

@@ -198,6 +198,7 @@ TEST(LowRank, ServesAllFiniteNumbers) {
   for (const double size : {1e37, 1e30, 1e18, 1.0, 1e-18, 1e-30, 1e-36}) check(float(), size, 1e-5);
   check(float(), 1e-41, 0.1);
   for (const double size : {1e306, 1e200, 1e-200, 1e-305}) check(double(), size, 1e-11);
+  check(double(), 1e-319, 0.1);
 }
 
 /// Zeros have no vectors. After them, and after a NaN, the next run draws new ones.
