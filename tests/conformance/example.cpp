@@ -110,8 +110,13 @@ std::vector<Example> chosen_of(const Method& method, const std::vector<Hosts>& h
   std::vector<Example> all;
   for (const MethodAlgorithm& one : method.algorithms) {
     if (!includes(*one.algorithm)) continue;
-    const std::vector<Example> chosen = Choice(method, one, hosts, counts).make();
-    all.insert(all.end(), chosen.begin(), chosen.end());
+    for (const Example& chosen : Choice(method, one, hosts, counts).make()) {
+      Example mean = chosen;
+      mean.reduction = Reduction::Avg;
+      mean.text += " avg";
+      const bool averages = traits_of(one.algorithm->collective).averages && all.size() % 2 == 1;
+      all.push_back(averages && mean.is_accepted() ? std::move(mean) : chosen);
+    }
   }
   return all;
 }
@@ -119,7 +124,7 @@ std::vector<Example> chosen_of(const Method& method, const std::vector<Hosts>& h
 }  // namespace
 
 Call Example::call(MethodState& state) const {
-  Call call{.collective = algorithm->collective, .count = count, .dtype = Dtype::F64};
+  Call call{.collective = algorithm->collective, .count = count, .dtype = Dtype::F64, .reduction = reduction};
   call.options.algorithm = algorithm->name;
   call.options.method = options;
   call.options.state = &state;

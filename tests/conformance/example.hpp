@@ -16,6 +16,7 @@ struct Example {
   Hosts hosts;        ///< of the ranks that call
   std::size_t count;  ///< elements
   std::string text;
+  Reduction reduction = Reduction::Sum;  ///< or a mean
 
   Rank size() const { return hosts.size(); }
 
@@ -25,12 +26,17 @@ struct Example {
   bool is_accepted() const;
   /// The ranks that bring data and get a result. Others may only serve them.
   std::vector<std::size_t> ranks_with_data() const;
+  /// What a result is multiplied by to be a sum of what so many ranks bring.
+  double terms_in_result(std::size_t ranks) const {
+    return reduction == Reduction::Avg ? static_cast<double>(ranks) : 1;
+  }
 };
 
 /// Examples by each algorithm of a method on these hosts, with these numbers of elements, as far as the calls are
 /// accepted. Only algorithms that are by_hosts are called on several hosts. The options are made of their declarations
 /// (covering.hpp). Every two values of every two options meet, on many ranks and with many elements if there are any.
-/// Each value meets each of `hosts` and each of `counts`, and so do these each other.
+/// Each value meets each of `hosts` and each of `counts`, and so do these each other. Every second example is a mean,
+/// where one is accepted.
 std::vector<Example> examples_of_all_collectives(const Method& method, const std::vector<Hosts>& hosts,
                                                  const std::vector<std::size_t>& counts);
 /// Those that are served by an allreduce, on one host with so many ranks.
