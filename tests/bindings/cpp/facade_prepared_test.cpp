@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
@@ -188,20 +187,6 @@ TEST_P(Prepared, ABusyStartMayBeTriedAgain) {
   requests.push_back(*ranks[1].start(allreduce<float>(data[5], data[5])));
   finish(requests);
   for (const Floats& one : data) EXPECT_EQ(one, Floats(10, 2));
-}
-
-TEST_P(Prepared, AStateIsCheckedAgainAtEachStart) {
-  auto ranks = local(1, GetParam());
-  Floats data(100, 1);
-  MethodState state;
-  auto prepared = ranks[0].prepare(
-      allreduce<float>(data, data, Reduction::Sum, {.method = ok_topk({.density = 0.1}), .state = &state}));
-  ASSERT_TRUE(prepared);
-  state.array("local_threshold", Dtype::F64, 1, true);
-  expect_error(prepared->start(), Code::InvalidArgument, "the local_threshold of this state has 8 bytes of f64");
-  state = {};
-  EXPECT_TRUE(prepared->start());
-  EXPECT_TRUE(prepared->wait());
 }
 
 TEST_P(Prepared, KeepAliveLastsAsLongAsTheRequest) {

@@ -94,14 +94,6 @@ TEST(Judge, ALeaverTakesNoMessageOverAConnectionThatIsBroken) {
             "peer failed: rank 1 left the job before a message with tag 2 between ranks 0 and 1");
 }
 
-TEST(Judge, AMessageThatRunsOutOfTimeIsPostedByNobody) {
-  Trouble expired = trouble(Kind::Expired, 1, "send of 8 bytes to rank 1");
-  expired.name = "a message with tag 2 between ranks 0 and 1";
-  EXPECT_EQ(
-      judge(expired, 0, std::vector<Account>(2))->to_string(),
-      "timed out: a message with tag 2 between ranks 0 and 1 ran out of time on rank 0: send of 8 bytes to rank 1");
-}
-
 TEST(Judge, WhyARankDecidesAloneIsToldWhereSomebodyIsLate) {
   const std::string why = "rank 0 has left, so that nobody knows who is late";
   EXPECT_EQ(judge_alone(trouble(Kind::Expired, 3, "barrier"), {}, why).to_string(),
