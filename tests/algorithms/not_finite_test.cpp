@@ -60,14 +60,17 @@ void expect_told(MethodRig& rig, const ByRank<float>& inputs, const MethodCall& 
   for (const auto& output : rig.run(zeros, elements, how)) EXPECT_EQ(not_finite_in(output), 0) << how.method;
 }
 
+// The first call makes thresholds, and ranges that begin at the places 0, 54 and 57.
 TEST(NotFiniteElements, AreToldHoweverManyElementsAreLarge) {
   constexpr std::size_t elements = 60;
+  std::vector<float> rising(elements);
+  for (std::size_t i = 0; i < elements; ++i) rising[i] = 1 + static_cast<float>(i) / 64;
   for (const char* method : {"ok_topk:k=9", "topk:k=9", "topk:k=9,capped=1"}) {
     for (std::size_t large = 0; large < elements; ++large) {
-      for (const std::size_t at : {std::size_t{0}, elements / 2, elements - 1}) {
+      for (const std::size_t at : {0u, 30u, 55u, 58u}) {
         MethodRig rig(3);
-        ByRank<float> inputs(3, std::vector<float>(elements, 1));
-        rig.run(inputs, method);
+        rig.run(ByRank<float>(3, rising), method);
+        ByRank<float> inputs(3, std::vector<float>(elements));
         for (std::size_t i = 1; i <= large; ++i) inputs[1][(at + i) % elements] = 100;
         inputs[1][at] = nan;
         expect_told(rig, inputs, {.method = method});
