@@ -135,6 +135,11 @@ ENDINGS = {
     "callbacks in flight":
         "for _ in range(50):\n"
         "  distributed.all_reduce(torch.ones(9), async_op=True).get_future().then(lambda done: done.value())",
+    "group destroyed by a callback":
+        "import threading; ended = threading.Event(); groups = [part]; del part\n"
+        "def end(_): distributed.destroy_process_group(groups.pop()); ended.set()\n"
+        "distributed.all_reduce(torch.ones(9), group=groups[0], async_op=True).get_future().then(end)\n"
+        "ended.wait(); distributed.barrier()",
     "world deleted first":
         "import gc; world = distributed.group.WORLD; distributed.destroy_process_group(); del world; gc.collect()",
     "sys.exit": "sys.exit(0)",

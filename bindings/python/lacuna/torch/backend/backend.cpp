@@ -48,7 +48,7 @@ Backend::Backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int siz
       options_(std::move(options)),
       states_(options_->method, options_->minimum),
       job_(std::make_shared<Job>(*store, rank, size, options_->timeout)),
-      completions_(job_) {
+      completions_(std::make_shared<Completions>(job_)) {
   init();
   const std::lock_guard lock(groups().mutex);
   groups().all.insert(this);
@@ -64,7 +64,7 @@ Backend::~Backend() {
 
 void Backend::leave(std::chrono::milliseconds patience) {
   const WithoutPython without;
-  completions_.stop(patience);
+  completions_->stop(patience);
   job_->close();
 }
 
@@ -78,7 +78,7 @@ void Backend::leave_all() {
 
 void Backend::abort() {
   job_->abort();
-  completions_.fail_all("the process group was aborted");
+  completions_->fail_all("the process group was aborted");
 }
 
 c10d::ErrorType Backend::getError() {
@@ -123,7 +123,7 @@ WorkPointer Backend::start(Task task, const std::vector<Starter>& calls) {
   if (waits) {
     work->wait(kNoTimeout);
   } else {
-    completions_.add(options.token, work, started);
+    completions_->add(options.token, work, started);
   }
   return work;
 }

@@ -110,7 +110,7 @@ class Backend final : public c10d::Backend {
   const c10::intrusive_ptr<Options> options_;
   States states_;
   std::shared_ptr<Job> job_;
-  Completions completions_;
+  std::shared_ptr<Completions> completions_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<std::uint64_t> next_token_{0};
 };

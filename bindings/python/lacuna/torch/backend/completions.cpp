@@ -22,10 +22,7 @@ Completions::Completions(std::shared_ptr<Job> job)
   if (wake_ < 0) fail("the system has no descriptor left for the completion thread");
 }
 
-Completions::~Completions() {
-  stop(std::chrono::milliseconds::zero());
-  close(wake_);
-}
+Completions::~Completions() { close(wake_); }
 
 void Completions::add(std::uint64_t token, const c10::intrusive_ptr<Work>& work, std::size_t requests) {
   {
@@ -39,7 +36,7 @@ void Completions::add(std::uint64_t token, const c10::intrusive_ptr<Work>& work,
 
 /// mutex_ must be locked.
 void Completions::start_thread() {
-  threads_.emplace_back([this] { run(); });
+  threads_.emplace_back([kept = shared_from_this()] { kept->run(); });
 }
 
 /// Notes that some requests of a Work have ended, or that there is this Work. A request may end before add() is called.

@@ -17,11 +17,12 @@ namespace lacuna_c10d {
 
 /// Moves the messages of calls for which nobody waits, and completes their Works. For that it has a thread, which it
 /// starts with the first such call. While a thread of the program waits for a call, that one moves the messages. While
-/// the thread runs callbacks of a future, which may wait for other calls, another one takes its place.
-class Completions {
+/// the thread runs callbacks of a future, which may wait for other calls, another one takes its place. Each thread
+/// keeps this object, because a callback may end the group.
+class Completions : public std::enable_shared_from_this<Completions> {
  public:
   explicit Completions(std::shared_ptr<Job> job);
-  /// Ends the thread.
+  /// No thread is left then.
   ~Completions();
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
