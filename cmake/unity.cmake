@@ -1,10 +1,11 @@
 # LACUNA_UNITY compiles all files of a folder at once. This takes less than half of the time, but a change of one file
-# compiles its neighbours too. What stands in an unnamed namespace must have a name of its own in its folder, which no
-# local name may be.
-option(LACUNA_UNITY "Compile all files of a folder at once, for those who build once" OFF)
+# compiles its neighbours too. So it is on for those who build once, and not for those who build tests. What stands in an
+# unnamed namespace must have a name of its own in its folder, which no local name may be.
+set(LACUNA_UNITY AUTO CACHE STRING "Compile all files of a folder at once: ON, OFF, or AUTO, which is ON without tests")
+set_property(CACHE LACUNA_UNITY PROPERTY STRINGS AUTO ON OFF)
 
 function(lacuna_unite)
-  if(NOT LACUNA_UNITY)
+  if(NOT LACUNA_UNITY OR (LACUNA_UNITY STREQUAL AUTO AND LACUNA_TESTS))
     return()
   endif()
   foreach(target IN LISTS ARGN)

@@ -119,7 +119,7 @@ struct SketchRow {
 
 /// Backend::decode_sketch for the blocks of one word of the map.
 template <class T>
-struct DecodeKernel {
+struct DecodeCellsKernel {
   using Cell = WideOf<T>;
 
   SketchShape shape;
@@ -216,9 +216,9 @@ void SpaceBackend::decode_sketch(const SketchShape& shape, const Decoding& with,
   with_floating_element(out.dtype, [&]<class T>(Element<T>) {
     using Cell = WideOf<T>;
     Space::for_each(
-        map.words,
-        DecodeKernel<T>{shape, RowHashes(shape.seed), with, map, out.data, static_cast<Cell>(with.scale.multiplier),
-                        static_cast<Cell>(with.scale.divisor), static_cast<Cell>(with.contributed)});
+        map.words, DecodeCellsKernel<T>{shape, RowHashes(shape.seed), with, map, out.data,
+                                        static_cast<Cell>(with.scale.multiplier), static_cast<Cell>(with.scale.divisor),
+                                        static_cast<Cell>(with.contributed)});
   });
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t group_blocks = local_places / block_places;
 
-struct FindBlocks {
+struct FindPlaceBlocks {
   PlaceList places;
   std::uint32_t* before;
 
@@ -39,7 +39,7 @@ struct JudgeList {
 
 void index_list(const PlaceList& places, std::size_t length, std::uint32_t* before, std::uint64_t* sound) {
   const std::size_t blocks = blocks_of(length);
-  Space::for_each(blocks + 1, FindBlocks{places, before});
+  Space::for_each(blocks + 1, FindPlaceBlocks{places, before});
   Space::reduce(places.count == 0 ? 0 : places.count - 1, CountDescents<PlaceList>{places}, sound);
   Space::for_each(1, JudgeList{places, length, sound});
 }

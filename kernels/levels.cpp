@@ -148,11 +148,6 @@ struct DecodeKernel {
   }
 };
 
-template <class Visit>
-void with_number(Dtype dtype, const Visit& visit) {
-  dtype == Dtype::F64 ? visit(Element<double>()) : visit(Element<float>());
-}
-
 template <class T, int bits>
 void encode_as(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message, std::byte* rest) {
   const std::size_t blocks = shape.blocks(from.count);

@@ -114,7 +114,7 @@ struct Products {
 
 /// The magnitudes of the elements of a vector, of which the largest counts. That of a NaN is infinite.
 template <class T>
-struct Magnitudes {
+struct ElementMagnitudes {
   const std::byte* of;
 
   KOKKOS_INLINE_FUNCTION double operator()(std::size_t i) const {
@@ -182,7 +182,7 @@ struct NormKernel {
 
 /// A random number in (-1, 1), with a fraction of 24 bits at most, if the vector has no length.
 template <class T>
-struct DrawKernel {
+struct DrawVectorKernel {
   RandomStream random;
   std::size_t vector;
   const double* largest;  ///< of the vector's magnitudes
@@ -209,7 +209,7 @@ template <class T>
 void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k, double* sums) {
   double *const before = &sums[0], *const share = &sums[1], *const after = &sums[2];
   std::byte* const own = vectors + k * length * sizeof(T);
-  fold(Magnitudes<T>{own}, length, before);
+  fold(ElementMagnitudes<T>{own}, length, before);
   Space::for_each(length, FitKernel<T>{before, 1, own});
   dot<T>(own, own, length, before);
   for (std::size_t l = 0; l < k; ++l) {
@@ -219,11 +219,6 @@ void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k, doubl
   }
   dot<T>(own, own, length, after);
   Space::for_each(length, NormKernel<T>{before, after, own});
-}
-
-template <class Visit>
-void with_number(Dtype dtype, const Visit& visit) {
-  dtype == Dtype::F64 ? visit(Element<double>()) : visit(Element<float>());
 }
 
 }  // namespace
@@ -267,8 +262,8 @@ void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random,
     const std::size_t length = factor.count / vectors;
     for (std::size_t k = 0; k < vectors; ++k) {
       std::byte* const own = factor.data + k * length * sizeof(T);
-      fold(Magnitudes<T>{own}, length, sums);
-      Space::for_each(length, DrawKernel<T>{random, k, sums, own});
+      fold(ElementMagnitudes<T>{own}, length, sums);
+      Space::for_each(length, DrawVectorKernel<T>{random, k, sums, own});
       Space::for_each(length, FitKernel<T>{sums, most, own});
     }
   });

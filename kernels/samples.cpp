@@ -42,7 +42,7 @@ struct Compared {
 };
 
 template <class T>
-struct SampleKernel {
+struct StrideKernel {
   static constexpr unsigned bits_left_out = sizeof(T) == sizeof(double) ? 32 : 0;
 
   Magnitudes<T> from;
@@ -89,7 +89,7 @@ void SpaceBackend::compare(Source a, const std::byte* b, Comparison* sums) const
 
 void SpaceBackend::sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const {
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
-    Space::for_each(to.size(), SampleKernel<T>{{from.data, from.count}, stride, to.data()});
+    Space::for_each(to.size(), StrideKernel<T>{{from.data, from.count}, stride, to.data()});
   });
 }
 

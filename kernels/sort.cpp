@@ -29,7 +29,7 @@ struct Entries {
 };
 
 /// Counts how often a place is below the one before it.
-struct CountDescents {
+struct CountEntryDescents {
   Entries from;
 
   KOKKOS_FUNCTION void operator()(std::size_t i, std::uint64_t& descents) const {
@@ -225,7 +225,7 @@ void SpaceBackend::sort(Dtype dtype, const EntriesView& list, std::size_t length
   const std::size_t count = list.entries;
   const Entries given{{list.places, count, list.base}, list.values, static_cast<std::uint32_t>(length)};
   const Ordered ordered{given, entries_of(spare, given), cells};
-  Space::reduce(count == 0 ? 0 : count - 1, CountDescents{given}, &cells->descents);
+  Space::reduce(count == 0 ? 0 : count - 1, CountEntryDescents{given}, &cells->descents);
   with_floating_element(dtype, [&]<class T>(Element<T>) {
     sort_by_digits<typename FloatBits<T>::Bits>(given, spare, to, cells);
     Space::scan(count, AddEntries<T>{ordered, to}, taken);

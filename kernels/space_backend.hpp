@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/backend.hpp"
+#include "kernels/elements.hpp"
 #include "kernels/space.hpp"
 
 namespace lacuna::kernels {
@@ -85,5 +86,11 @@ class SpaceBackend final : public Backend {
   void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,
                    Peeled* peeled) const override;
 };
+
+/// Calls visit(Element<T>()), where T is double for f64 and float for all other dtypes.
+template <class Visit>
+void with_number(Dtype dtype, const Visit& visit) {
+  dtype == Dtype::F64 ? visit(Element<double>()) : visit(Element<float>());
+}
 
 }  // namespace lacuna::kernels

@@ -9,7 +9,7 @@ python=${1:-python3}
 environment=$PWD/build/python-environment
 export PIP_DISABLE_PIP_VERSION_CHECK=1 CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 [[ $python != python3 ]] || export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/build/python-packages
-# The compiler, the flags and the places of files are those of the other builds, so that ccache knows the objects.
+# The compiler, the flags and the places of files are the same each time, so that ccache knows the objects.
 export CC=cc CXX=c++ CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 TMPDIR=$PWD/build/python-temporary
 
 rm -rf "$environment" build/wheel "$TMPDIR"

@@ -36,7 +36,7 @@ int serve_one(std::optional<std::chrono::milliseconds> timeout) {
 }
 
 /// Returns the exit code of a process that has served a job.
-int exit_code_of(pid_t process) {
+int exit_code_of_process(pid_t process) {
   int state = 0;
   while (::waitpid(process, &state, 0) < 0 && errno == EINTR) {
   }
@@ -58,7 +58,7 @@ int serve(std::uint64_t jobs) {
       return ::getppid() == waiting ? serve_one(until_the_next_job) : failed;
     }
     if (process < 0) write_error("lacuna aggregate: fork: {}\n", std::generic_category().message(errno));
-    const int code = process < 0 ? failed : exit_code_of(process);
+    const int code = process < 0 ? failed : exit_code_of_process(process);
     if (served == jobs || code == hopeless) return std::min(code, failed);
     if (code != served_well) std::this_thread::sleep_for(pause_after_failure);
   }

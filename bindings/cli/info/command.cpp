@@ -13,7 +13,7 @@ void add_info(CLI::App& app, int& exit_code) {
     return command->add_flag_callback(
         option, [form, value] { *form = value; }, help);
   };
-  add("-J,--json", InfoForm::Json, "print JSON")
+  add("-J,--json", InfoForm::JsonText, "print JSON")
       ->excludes(add("--markdown", InfoForm::Markdown, "print the manual's table of variables instead"));
   command->callback([&exit_code, form] { exit_code = info(*form); });
 }

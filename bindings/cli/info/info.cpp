@@ -163,7 +163,7 @@ int info(InfoForm form) {
     write_error("lacuna: {}\n", config.status().message());
     return 1;
   }
-  form == InfoForm::Json ? print_json(*config) : print_text(*config);
+  form == InfoForm::JsonText ? print_json(*config) : print_text(*config);
   return 0;
 }
 

@@ -2,7 +2,7 @@
 
 namespace lacuna::cli {
 
-enum class InfoForm { Text, Json, Markdown };
+enum class InfoForm { Text, JsonText, Markdown };
 
 /// Prints versions and the configuration in effect, or for Markdown the manual's table of variables. Returns the exit
 /// code.

@@ -12,8 +12,7 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t most_steps = 1'000'000'000;
+constexpr std::int64_t most_seed = std::numeric_limits<std::int64_t>::max();
 
 /// Reads either `seed` or `seeds`.
 std::vector<std::uint64_t> read_seeds(ConfigSection& section) {
@@ -21,8 +20,8 @@ std::vector<std::uint64_t> read_seeds(ConfigSection& section) {
   const bool several = section.has("seeds");
   const Key seed{"seed", "all random choices follow from it", several},
       seeds{"seeds", "in place of seed: everything is done with each of them", !several};
-  const std::int64_t one = section.integer(seed, 0, most, 1);
-  const std::vector<std::int64_t> all = section.integers(seeds, 0, most, {one});
+  const std::int64_t one = section.integer(seed, 0, most_seed, 1);
+  const std::vector<std::int64_t> all = section.integers(seeds, 0, most_seed, {one});
   if (all.empty()) section.error("seeds", "'seeds' is empty; it needs at least one seed");
   if (std::set(all.begin(), all.end()).size() != all.size()) section.error("seeds", "'seeds' has a seed twice");
   return {all.begin(), all.end()};

@@ -12,6 +12,9 @@
 
 namespace lacuna::cli {
 
+/// The most steps or epochs that a key may ask for.
+constexpr std::int64_t most_steps = 1'000'000'000;
+
 /// What a key may be, as the reader of a config asks for it.
 struct KeyInfo {
   std::string name;

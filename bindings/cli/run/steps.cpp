@@ -14,17 +14,18 @@ namespace {
 
 constexpr std::size_t numbers_of_step = sizeof(StepNumbers) / sizeof(double);
 
-Attributes about(std::string unit, std::string description) {
+Attributes about_column(std::string unit, std::string description) {
   return {{"unit", std::move(unit)}, {"description", std::move(description)}};
 }
 
 /// The columns for the members of StepNumbers, in their order.
 std::vector<checkpoint::StepColumn> columns_of(const Workload& workload) {
-  return {{workload.figure_name(), about("ratio", "mean over the ranks")},
-          {"seconds", about("seconds", "time of the step; mean over the ranks")},
-          {"waited_seconds",
-           about("seconds", "how many of these seconds a rank has waited for communication; mean over the ranks")},
-          {"payload_bytes", about("bytes", "payload that a rank has sent; mean over the ranks")}};
+  return {
+      {workload.figure_name(), about_column("ratio", "mean over the ranks")},
+      {"seconds", about_column("seconds", "time of the step; mean over the ranks")},
+      {"waited_seconds",
+       about_column("seconds", "how many of these seconds a rank has waited for communication; mean over the ranks")},
+      {"payload_bytes", about_column("bytes", "payload that a rank has sent; mean over the ranks")}};
 }
 
 }  // namespace

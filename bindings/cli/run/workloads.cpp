@@ -17,7 +17,7 @@ using workloads::Averaged;
 using workloads::Decay;
 using workloads::Shards;
 
-constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'000, most_steps = 1'000'000'000;
+constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'000;
 constexpr std::int64_t most_width = 65536;                      // of a layer
 constexpr std::int64_t most_points = 1 << 20, most_waves = 64;  // along a side; of the first temperature
 constexpr std::int64_t most_clicks = 100'000'000, most_categories = 10'000'000, most_fields = 100;

@@ -86,7 +86,7 @@ Result<IdxArray> read_idx(const std::filesystem::path& path, std::size_t dimensi
 }
 
 Result<LabelledImages> read_images(const std::filesystem::path& folder, const std::string& prefix,
-                                   std::size_t classes) {
+                                   std::size_t class_count) {
   Result<IdxArray> images = read_idx(folder / (prefix + "-images-idx3-ubyte.gz"), 3);
   if (!images) return images.status();
   const std::filesystem::path label_path = folder / (prefix + "-labels-idx1-ubyte.gz");
@@ -97,9 +97,9 @@ Result<LabelledImages> read_images(const std::filesystem::path& folder, const st
                                         images->shape[0]));
   }
   if (const std::uint8_t highest = *std::max_element(labels->values.begin(), labels->values.end());
-      highest >= classes) {
+      highest >= class_count) {
     return Status(Code::Io, fmt::format("{} holds the label {}; the highest allowed is {}", label_path.string(),
-                                        highest, classes - 1));
+                                        highest, class_count - 1));
   }
   return LabelledImages{.count = images->shape[0],
                         .pixels = images->shape[1] * images->shape[2],

@@ -31,7 +31,8 @@ struct LabelledImages {
 };
 
 /// Reads `<prefix>-images-idx3-ubyte.gz` and `<prefix>-labels-idx1-ubyte.gz` of a folder. Every label must be below
-/// `classes`.
-Result<LabelledImages> read_images(const std::filesystem::path& folder, const std::string& prefix, std::size_t classes);
+/// `class_count`.
+Result<LabelledImages> read_images(const std::filesystem::path& folder, const std::string& prefix,
+                                   std::size_t class_count);
 
 }  // namespace lacuna::workloads
