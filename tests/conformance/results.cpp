@@ -122,22 +122,30 @@ void gives_the_dense_sums(const Method& method) {
   }
 }
 
-// States lie where the data lie, and may be restored elsewhere. The examples take turns with these places.
+namespace {
+
+/// The state of calls on data at one place is saved, and restored for calls on data at another.
+void check_restored(const Example& example, test::OnDevice saved, test::OnDevice restored) {
+  Calls one(example, test::drawn_options(1, saved)), other(example, test::drawn_options(2, restored));
+  for (std::size_t rank = 0; rank < one.ranks(); ++rank) {
+    other.states[rank] = {};
+    demand(other.states[rank].restore(*one.states[rank].save()).is_ok(), "{}: a state is not restored", example.text);
+  }
+  one.call_again(example, 7);
+  other.call_again(example, 7);
+  other.compare_last(one, example.text);
+}
+
+}  // namespace
+
+// States lie where the data lie, and may be restored elsewhere. Calls on the mock device take long, so these are not
+// the generated ones.
 void goes_on_from_a_saved_state(const Method& method) {
   using test::OnDevice;
-  constexpr std::pair<OnDevice, OnDevice> places[] = {
-      {OnDevice::None, OnDevice::None}, {OnDevice::None, OnDevice::All}, {OnDevice::All, OnDevice::Odd}};
-  std::size_t turn = 0;
-  for (const Example& example : examples_of(method, {4})) {
-    const auto& [saved, restored] = places[turn++ % std::size(places)];
-    Calls one(example, test::drawn_options(1, saved)), other(example, test::drawn_options(2, restored));
-    for (std::size_t rank = 0; rank < 4; ++rank) {
-      other.states[rank] = {};
-      demand(other.states[rank].restore(*one.states[rank].save()).is_ok(), "{}: a state is not restored", example.text);
-    }
-    one.call_again(example, 7);
-    other.call_again(example, 7);
-    other.compare_last(one, example.text);
+  for (const Example& example : examples_of(method, {4})) check_restored(example, OnDevice::None, OnDevice::None);
+  for (const Example& example : written_examples_of(method, 4, 100)) {
+    check_restored(example, OnDevice::None, OnDevice::All);
+    check_restored(example, OnDevice::All, OnDevice::Odd);
   }
 }
 

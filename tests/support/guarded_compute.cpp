@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -20,37 +22,62 @@ constexpr std::size_t alignment = 64;  // a copy is aligned like its original, u
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
+std::size_t in_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
+
 /// Pages of memory between two pages that nobody may touch.
 class Pages {
  public:
-  explicit Pages(std::size_t bytes) {
-    const std::size_t page = page_bytes();
-    inner_bytes_ = (bytes + page - 1) / page * page;
-    all_bytes_ = inner_bytes_ + 2 * page;
+  explicit Pages(std::size_t inner_bytes) : all_bytes_(inner_bytes + 2 * page_bytes()), inner_bytes_(inner_bytes) {
     void* all = ::mmap(nullptr, all_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) throw std::bad_alloc();
     all_ = static_cast<std::byte*>(all);
-    allow(PROT_READ | PROT_WRITE);
   }
-  ~Pages() {
-    if (all_) ::munmap(all_, all_bytes_);
-  }
-  Pages(Pages&& other) noexcept
-      : all_(std::exchange(other.all_, nullptr)), all_bytes_(other.all_bytes_), inner_bytes_(other.inner_bytes_) {}
+  ~Pages() { ::munmap(all_, all_bytes_); }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  Pages& operator=(Pages&&) = delete;
 
   void allow(int access) {
+    if (access == access_) return;
     if (::mprotect(inner(), inner_bytes_, access) != 0) throw std::runtime_error("mprotect");
+    access_ = access;
   }
   std::byte* inner() const { return all_ + page_bytes(); }
   std::byte* end() const { return inner() + inner_bytes_; }
 
  private:
   std::byte* all_ = nullptr;
-  std::size_t all_bytes_ = 0, inner_bytes_ = 0;
+  const std::size_t all_bytes_, inner_bytes_;
+  int access_ = PROT_NONE;
 };
+
+/// Pages of all sizes, which steps use one after the other: to map new ones takes longer than most steps.
+class KeptPages {
+ public:
+  /// Pages for so many bytes. They are the caller's until `give_all_back`.
+  Pages& take(std::size_t bytes) {
+    Kept& of_size = kept_[in_pages(bytes)];
+    if (of_size.taken == of_size.all.size()) of_size.all.push_back(std::make_unique<Pages>(in_pages(bytes)));
+    Pages& pages = *of_size.all[of_size.taken++];
+    pages.allow(PROT_READ | PROT_WRITE);
+    return pages;
+  }
+  void give_all_back() {
+    for (auto& [bytes, of_size] : kept_) of_size.taken = 0;
+  }
+
+ private:
+  struct Kept {
+    std::vector<std::unique_ptr<Pages>> all;
+    std::size_t taken = 0;
+  };
+  std::map<std::size_t, Kept> kept_;  // by bytes
+};
+
+/// Tests with guarded steps have one thread.
+KeptPages& kept_pages() {
+  static KeptPages pages;
+  return pages;
+}
 
 /// The bytes [begin, end), which a step declares, and their copy.
 struct Declared {
@@ -58,6 +85,7 @@ struct Declared {
   bool written;
   bool is_data;  ///< they lie where the call's data lie
   std::byte* copy = nullptr;
+  Pages* pages = nullptr;  ///< which hold the copy
 
   std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   bool is_like(const Declared& other) const { return written == other.written && is_data == other.is_data; }
@@ -122,7 +150,7 @@ void move_to_copy(Extent& extent, const std::vector<Declared>& all) {
   }
 }
 
-/// The name of the step that runs, for the line about a fault. Tests with guarded steps have one thread.
+/// The name of the step that runs, for the line about a fault.
 std::array<char, 64> running{};
 struct sigaction before_us {};
 
@@ -158,17 +186,16 @@ class GuardedCompute final : public runtime::Compute {
     const std::vector<Extent> reads = work.reads, writes = work.writes;
     const runtime::Computation computation = work.computation;
     std::vector<Declared> all = declared_by(work);
-    std::vector<Pages> copies;
     for (Declared& one : all) {
-      Pages& pages = copies.emplace_back(one.bytes() + alignment);
-      one.copy = place_in(pages, one);
+      one.pages = &kept_pages().take(one.bytes() + alignment);
+      one.copy = place_in(*one.pages, one);
       std::memcpy(one.copy, one.begin, one.bytes());
     }
     each_extent(work, [&](Extent& extent, bool, bool) { move_to_copy(extent, all); });
     const auto show = [&](Sees sees) {
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool is_seen = sees == Sees::All || (sees == Sees::Data) == all[i].is_data;
-        copies[i].allow(is_seen ? all[i].access() : PROT_NONE);
+      for (const Declared& one : all) {
+        const bool is_seen = sees == Sees::All || (sees == Sees::Data) == one.is_data;
+        one.pages->allow(is_seen ? one.access() : PROT_NONE);
       }
     };
     show(Sees::Tables);
@@ -185,6 +212,7 @@ class GuardedCompute final : public runtime::Compute {
     for (const Declared& one : all) {
       if (one.written) std::memcpy(one.begin, one.copy, one.bytes());
     }
+    kept_pages().give_all_back();
     work.reads = reads;
     work.writes = writes;
     work.computation = computation;
@@ -217,12 +245,11 @@ class GuardedCompute final : public runtime::Compute {
                                .position = part.position,
                                .count = part.count,
                                .state_run = part.state_run});
-    trap_.allow(PROT_NONE);
     carry_out(work);
     work.part.emplace(part);
   }
 
-  Pages trap_{1};
+  const Pages trap_{page_bytes()};  // which nobody may touch
 };
 
 }  // namespace

@@ -160,8 +160,8 @@ void MockDevice::check(std::string_view function, const void* address) const {
   std::abort();
 }
 
-void MockDevice::open() { ::mprotect(arena_, in_units(used_, huge_page), PROT_READ | PROT_WRITE); }
-void MockDevice::close() { ::mprotect(arena_, in_units(used_, huge_page), PROT_NONE); }
+void MockDevice::open() { ::mprotect(arena_, options_.memory_bytes, PROT_READ | PROT_WRITE); }
+void MockDevice::close() { ::mprotect(arena_, options_.memory_bytes, PROT_NONE); }
 
 void MockDevice::throw_if_broken() const {
   if (broken_) throw std::runtime_error("the mock device is broken");
