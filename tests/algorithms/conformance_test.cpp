@@ -4,8 +4,8 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "tests/support/collective_case.hpp"
+#include "tests/support/covering_rows.hpp"
 #include "tests/support/delayed_compute.hpp"
-#include "tests/support/pairwise.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -22,6 +22,7 @@ struct Condition {
   InprocOptions network = {};
   runtime::ExecutorOptions executor = quick_executor();
   OnDevice devices = OnDevice::None;
+  Rank most = 5;  ///< ranks
 };
 
 RanksOptions options_of(const Condition& condition, const std::vector<Rank>& hosts) {
@@ -230,14 +231,14 @@ TEST_P(Full, EveryAlgorithmThatAsksForHostsDoesSoOnEveryLayout) {
 INSTANTIATE_TEST_SUITE_P(, Full, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
                          [](const auto& param) { return "P" + std::to_string(param.param); });
 
-/// Returns cases on `size` ranks in which every two values of every two properties meet.
+/// Returns cases on `size` ranks in which the values of all properties are covered (default_cover).
 std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {}) {
   const auto all_counts = counts(size);
   std::vector<Case> cases;
   for (const Algorithm* algorithm : all_algorithms()) {
     if (!hosts.empty() && !algorithm->by_hosts) continue;
     for (const auto& row :
-         pairwise({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 3, 3, shapes, 2})) {
+         covering_rows({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 3, 3, shapes, 2})) {
       const Rank some[] = {0, 1, size / 2, size - 1};
       const Case what{.algorithm = algorithm,
                       .size = size,
@@ -267,6 +268,11 @@ Condition with(const char* name, bool threads, void (*change)(InprocOptions&, ru
   return condition;
 }
 
+Condition up_to(Rank most, Condition condition) {
+  condition.most = most;
+  return condition;
+}
+
 constexpr auto referenced = InprocOptions::Sends::Referenced;
 
 std::vector<Condition> conditions() {
@@ -279,7 +285,8 @@ std::vector<Condition> conditions() {
              e.credit_bytes = 2048;
              e.slots = 1;
            }),
-      with("ProgressThreads", true, [](InprocOptions&, runtime::ExecutorOptions& e) { e.progress_thread = true; }),
+      up_to(3, with("ProgressThreads", true,
+                    [](InprocOptions&, runtime::ExecutorOptions& e) { e.progress_thread = true; })),
       with("Synchronous", false, [](InprocOptions&, runtime::ExecutorOptions& e) { e.eager_bytes = 0; }),
       with("OneSlot", false,
            [](InprocOptions& n, runtime::ExecutorOptions& e) {
@@ -304,14 +311,14 @@ std::vector<Condition> conditions() {
              e.compute = delayed_compute;
            }),
       with("OnePartInFlight", false, [](InprocOptions&, runtime::ExecutorOptions& e) { e.parts_in_flight = 1; }),
-      with("DrawnOrder", false,
-           [](InprocOptions& n, runtime::ExecutorOptions& e) {
-             n.seed = 7;
-             n.sends = referenced;
-             e.credit_bytes = 2048;
-             e.slots = 2;
-             e.window_bytes = 512;
-           }),
+      up_to(9, with("DrawnOrder", false,
+                    [](InprocOptions& n, runtime::ExecutorOptions& e) {
+                      n.seed = 7;
+                      n.sends = referenced;
+                      e.credit_bytes = 2048;
+                      e.slots = 2;
+                      e.window_bytes = 512;
+                    })),
   };
 }
 
@@ -329,14 +336,14 @@ std::vector<Condition> conditions_on_devices() {
             e.eager_bytes = 0;
           },
           OnDevice::Odd),
-      with(
-          "Threads", true, [](InprocOptions&, runtime::ExecutorOptions&) {}, OnDevice::All),
+      up_to(3, with(  // mock devices take turns, which takes long with threads
+                   "Threads", true, [](InprocOptions&, runtime::ExecutorOptions&) {}, OnDevice::All)),
   };
 }
 
-/// Checks the cases of `pairwise_cases` for each number of ranks up to `most`.
-void check_pairwise(const Condition& condition, Rank most) {
-  for (Rank size = 1; size <= most; ++size) {
+/// Checks the cases of `pairwise_cases` for each number of ranks.
+void check_pairwise(const Condition& condition) {
+  for (Rank size = 1; size <= condition.most; ++size) {
     Bench bench(size, condition);
     ASSERT_NO_FATAL_FAILURE(bench.check_all(pairwise_cases(size))) << size << " ranks";
     for (const std::vector<Rank>& hosts : host_layouts(size)) {
@@ -351,18 +358,15 @@ std::string name_of(const testing::TestParamInfo<Condition>& info) { return info
 class Pairwise : public testing::TestWithParam<Condition> {};
 class PairwiseOnDevices : public Pairwise {};
 
-TEST_P(Pairwise, EveryAlgorithmGivesTheOraclesBits) { check_pairwise(GetParam(), 5); }
-
-TEST_P(PairwiseOnDevices, EveryAlgorithmGivesTheOraclesBits) {
-  check_pairwise(GetParam(), GetParam().threads ? 3 : 5);  // mock devices take turns, which takes long with threads
-}
+TEST_P(Pairwise, EveryAlgorithmGivesTheOraclesBits) { check_pairwise(GetParam()); }
+TEST_P(PairwiseOnDevices, EveryAlgorithmGivesTheOraclesBits) { check_pairwise(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(, Pairwise, testing::ValuesIn(conditions()), name_of);
 INSTANTIATE_TEST_SUITE_P(, PairwiseOnDevices, testing::ValuesIn(conditions_on_devices()), name_of);
 
-TEST(PairwiseRows, HoldEveryPairOfValues) {
+TEST(CoveringRows, HoldEveryPairOfValues) {
   const std::vector<std::size_t> sizes = {3, 5, 2, 4};
-  const auto rows = pairwise(sizes);
+  const auto rows = covering_rows(sizes, Cover::Pairs);
   EXPECT_LT(rows.size(), 3u * 5 * 2);
   for (std::size_t a = 0; a < sizes.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
@@ -374,9 +378,22 @@ TEST(PairwiseRows, HoldEveryPairOfValues) {
   }
 }
 
-TEST(PairwiseRows, HoldEachValueOfALoneFactor) {
-  EXPECT_EQ(pairwise({3}), (std::vector<FactorValues>{{0}, {1}, {2}}));
-  EXPECT_EQ(pairwise({}), std::vector<FactorValues>{{}}) << "no factors have one row";
+TEST(CoveringRows, HoldEachValueInAsManyRowsAsAFactorHasValues) {
+  const std::vector<std::size_t> sizes = {3, 5, 2, 4};
+  const auto rows = covering_rows(sizes, Cover::Values);
+  EXPECT_EQ(rows.size(), 5u);
+  for (std::size_t factor = 0; factor < sizes.size(); ++factor) {
+    for (std::size_t value = 0; value < sizes[factor]; ++value) {
+      EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row[factor] == value; }));
+    }
+  }
+}
+
+TEST(CoveringRows, HoldEachValueOfALoneFactor) {
+  for (const Cover cover : {Cover::Values, Cover::Pairs}) {
+    EXPECT_EQ(covering_rows({3}, cover), (std::vector<FactorValues>{{0}, {1}, {2}}));
+    EXPECT_EQ(covering_rows({}, cover), std::vector<FactorValues>{{}}) << "no factors have one row";
+  }
 }
 
 }  // namespace

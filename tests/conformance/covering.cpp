@@ -6,7 +6,7 @@
 #include "algorithms/registry/registry.hpp"
 #include "tests/conformance/example.hpp"
 #include "tests/conformance/fault.hpp"
-#include "tests/support/pairwise.hpp"
+#include "tests/support/covering_rows.hpp"
 
 namespace lacuna::conformance {
 namespace {
@@ -42,7 +42,7 @@ class Covering {
     std::vector<std::size_t> sizes;
     for (const auto& values : tried_) sizes.push_back(values.size());
     std::vector<CoveringOptions> all;
-    for (test::FactorValues& row : test::pairwise(sizes, [&](const auto& row) { return accepts(row); })) {
+    for (test::FactorValues& row : test::covering_rows(sizes, [&](const auto& row) { return accepts(row); })) {
       all.push_back({options_of(row), std::move(row)});
     }
     return all;

@@ -11,11 +11,13 @@
 #include "runtime/graph/frame.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "tests/conformance/covering.hpp"
+#include "tests/support/covering_rows.hpp"
 
 namespace lacuna::conformance {
 namespace {
 
-/// Two that are to meet: what they are (an option by its number, or one of these), and which of their values.
+/// Two that are to meet: what they are (an option by its number, or one of these), and which of their values. What is
+/// only to be there meets itself.
 constexpr std::size_t of_hosts = SIZE_MAX, of_count = SIZE_MAX - 1;
 using Goal = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;
 
@@ -75,6 +77,9 @@ class Choice {
   };
 
   static std::set<Goal> goals_of(const std::vector<std::size_t>& values, std::size_t hosts, std::size_t count) {
+    if (test::default_cover == test::Cover::Values) {
+      return {{of_hosts, hosts, of_hosts, hosts}, {of_count, count, of_count, count}};
+    }
     std::set<Goal> goals = {{of_hosts, hosts, of_count, count}};
     for (std::size_t option = 0; option < values.size(); ++option) {
       goals.insert({of_hosts, hosts, option, values[option]});

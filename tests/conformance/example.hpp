@@ -34,9 +34,9 @@ struct Example {
 
 /// Examples by each algorithm of a method on these hosts, with these numbers of elements, as far as the calls are
 /// accepted. Only algorithms that are by_hosts are called on several hosts. The options are made of their declarations
-/// (covering.hpp). Every two values of every two options meet, on many ranks and with many elements if there are any.
-/// Each value meets each of `hosts` and each of `counts`, and so do these each other. Every second example is a mean,
-/// where one is accepted.
+/// (covering.hpp), and each such choice of them is on many ranks and with many elements, if there are any. Each of
+/// `hosts` and each of `counts` is in an example; with test::Cover::Pairs they meet each other and each value of each
+/// option. Every second example is a mean, where one is accepted.
 std::vector<Example> examples_of_all_collectives(const Method& method, const std::vector<Hosts>& hosts,
                                                  const std::vector<std::size_t>& counts);
 /// Those that are served by an allreduce, on one host with so many ranks.

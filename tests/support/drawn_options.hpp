@@ -3,18 +3,14 @@
 #include <cstdint>
 #include <random>
 
+#include "tests/support/covering_rows.hpp"
 #include "tests/support/delayed_compute.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
 
-/// How many orders a test draws for each of its many cases. With sanitizers there are fewer, because they look at each
-/// step and need no statistics.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t drawn_orders = 1;
-#else
-inline constexpr std::uint64_t drawn_orders = 4;
-#endif
+/// How many orders a test draws for each of its many cases.
+inline constexpr std::uint64_t drawn_orders = default_cover == Cover::Pairs ? 4 : 1;
 
 /// Options of ranks whose messages come in an order that is drawn from the seed. The limits are drawn too. With seed 0
 /// messages come in the order in which they were sent.

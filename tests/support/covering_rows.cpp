@@ -1,4 +1,4 @@
-#include "tests/support/pairwise.hpp"
+#include "tests/support/covering_rows.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,8 @@ namespace lacuna::test {
 namespace {
 
 using Row = FactorValues;
-using Pair = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;  // factor, value, later factor, value
+// Factor, value, later factor, value. A single value is a pair with itself.
+using Pair = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;
 
 Pair pair_of(std::size_t a, std::size_t a_value, std::size_t b, std::size_t b_value) {
   return a < b ? Pair{a, a_value, b, b_value} : Pair{b, b_value, a, a_value};
@@ -17,15 +18,17 @@ Pair pair_of(std::size_t a, std::size_t a_value, std::size_t b, std::size_t b_va
 
 class Rows {
  public:
-  Rows(const Row& sizes, const std::function<bool(const Row&)>& accepts) : sizes_(sizes), accepts_(accepts) {
+  Rows(const Row& sizes, const std::function<bool(const Row&)>& accepts, Cover cover)
+      : sizes_(sizes), accepts_(accepts) {
     needs_.resize(sizes.size());
     for (std::size_t a = 0; a < sizes.size(); ++a) {
       for (std::size_t value = 0; value < sizes[a]; ++value) {
         Row row(sizes.size());
         row[a] = value;
         needs_[a].push_back(repaired(row, {a}));
+        if (cover == Cover::Values) open_.insert({a, value, a, value});
       }
-      for (std::size_t b = a + 1; b < sizes.size(); ++b) {
+      for (std::size_t b = a + 1; cover == Cover::Pairs && b < sizes.size(); ++b) {
         for (std::size_t i = 0; i < sizes[a] * sizes[b]; ++i) open_.insert({a, i / sizes[b], b, i % sizes[b]});
       }
     }
@@ -96,7 +99,7 @@ class Rows {
       set[factor] = true;
     }
     for (std::size_t i = 0; i < row.size(); ++i) {
-      for (std::size_t j = i + 1; j < row.size(); ++j) open_.erase({i, row[i], j, row[j]});
+      for (std::size_t j = i; j < row.size(); ++j) open_.erase({i, row[i], j, row[j]});
     }
   }
 
@@ -107,7 +110,7 @@ class Rows {
     Row tried = row;
     for (std::size_t i = 0; i < sizes_[factor]; ++i) {
       tried[factor] = (drawn + i) % sizes_[factor];
-      std::size_t gained = 0;
+      std::size_t gained = open_.count({factor, tried[factor], factor, tried[factor]});
       for (std::size_t other = 0; other < row.size(); ++other) {
         if (set[other]) gained += open_.count(pair_of(factor, tried[factor], other, row[other]));
       }
@@ -127,12 +130,14 @@ class Rows {
 
 }  // namespace
 
-std::vector<Row> pairwise(const std::vector<std::size_t>& sizes) {
-  return pairwise(sizes, [](const Row&) { return true; });
+std::vector<Row> covering_rows(const std::vector<std::size_t>& sizes, Cover cover) {
+  return covering_rows(
+      sizes, [](const Row&) { return true; }, cover);
 }
 
-std::vector<Row> pairwise(const std::vector<std::size_t>& sizes, const std::function<bool(const Row&)>& accepts) {
-  return Rows(sizes, accepts).make();
+std::vector<Row> covering_rows(const std::vector<std::size_t>& sizes, const std::function<bool(const Row&)>& accepts,
+                               Cover cover) {
+  return Rows(sizes, accepts, cover).make();
 }
 
 }  // namespace lacuna::test
