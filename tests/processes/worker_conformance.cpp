@@ -40,6 +40,12 @@ constexpr std::array kinds = {std::pair(Dtype::F32, Reduction::Sum), std::pair(D
                               std::pair(Dtype::I8, Reduction::Sum),  std::pair(Dtype::C128, Reduction::Prod),
                               std::pair(Dtype::U64, Reduction::Min)};
 
+/// In how many of the kinds a call is tried. Which ones depends on the number of ranks, so that jobs of 2 to 5 ranks
+/// have tried all. Messages carry bytes, whatever these mean; tests in one process try each kind on each number of
+/// ranks.
+constexpr std::size_t kinds_of_a_call = 4;
+static_assert(4 * kinds_of_a_call >= kinds.size());
+
 /// One call with memory of its own, which is unaligned in every second case.
 class Case {
  public:
@@ -159,7 +165,7 @@ class Suite {
       Call call{.collective = algorithm->collective};
       call.options.algorithm = algorithm->name;
       if (algorithm->on_board && !communicator_.algorithm_name(call)) continue;  // these ranks share none
-      if (Status status = run_counted(algorithm->name, call.collective, [&] { return run_kinds(call, kinds.size()); });
+      if (Status status = run_counted(algorithm->name, call.collective, [&] { return run_some_kinds(call); });
           !status) {
         return status;
       }
@@ -177,8 +183,7 @@ class Suite {
         call.options.algorithm = one.name;
         call.options.method = lossless;
         call.options.state = &any_state_;  // each case has a state of its own
-        if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
-            !status) {
+        if (Status status = run_counted(one.name, call.collective, [&] { return run_some_kinds(call); }); !status) {
           return status;
         }
       }
@@ -211,8 +216,7 @@ class Suite {
         call.options.algorithm = one.name;
         call.options.method = rounding;
         call.options.state = &any_state_;
-        if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
-            !status) {
+        if (Status status = run_counted(one.name, call.collective, [&] { return run_some_kinds(call); }); !status) {
           return status;
         }
       }
@@ -255,15 +259,18 @@ class Suite {
     for (int steps : std::set{0, std::min(1, most), most}) {
       for (SkipMode mode : {SkipMode::Static, SkipMode::Random, SkipMode::Shuffled}) {
         if (!skipping(steps, mode) || (steps == 0 && mode != SkipMode::Static)) continue;
-        if (Status status = run_kinds(call, 1); !status) return status;
+        if (Status status = run_kinds(call, number_, 1); !status) return status;
       }
     }
     return {};
   }
 
-  /// Runs a call in the next kinds that it takes, at most that many.
-  Status run_kinds(Call call, std::size_t most) {
-    const std::size_t first = number_;
+  Status run_some_kinds(const Call& call) {
+    return run_kinds(call, kinds_of_a_call * static_cast<std::size_t>(communicator_.size()), kinds_of_a_call);
+  }
+
+  /// Runs a call in the kinds that it takes, from one on, at most that many.
+  Status run_kinds(Call call, std::size_t first, std::size_t most) {
     for (std::size_t i = 0, taken = 0; i < kinds.size() && taken < most; ++i) {
       std::tie(call.dtype, call.reduction) = kinds[(first + i) % kinds.size()];
       if (!is_offered(call)) continue;
