@@ -5,15 +5,22 @@ set -euo pipefail
 source=$1 cxx=$2
 failed=0
 
-# Compiles a statement, and prints what the compiler says.
-says() {
-  "$cxx" -std=c++20 -fsyntax-only -I "$source" -x c++ - 2>&1 <<EOF
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/program.hpp" <<EOF
 #include <list>
 #include <string>
 #include <vector>
 #include "bindings/cpp/lacuna.hpp"
 using namespace lacuna;
 struct Point { double x, y, z; };
+EOF
+"$cxx" -std=c++20 -I "$source" -x c++-header "$work/program.hpp"  # once for all statements
+
+# Compiles a statement, and prints what the compiler says.
+says() {
+  "$cxx" -std=c++20 -fsyntax-only -I "$source" -include "$work/program.hpp" -x c++ - 2>&1 <<EOF
 void program(lacuna::Communicator& world, std::vector<float>& floats, float& number, const float& constant,
              std::string& text, std::vector<bool>& flags, std::list<float>& list, Point& point,
              std::vector<Point>& points, std::vector<std::uint64_t>& numbers) {
