@@ -74,17 +74,17 @@ TEST_F(Growth, AllAtOnce) {
 }
 
 TEST_F(Growth, WorkThatHasOnlyBegunGoesOn) {
-  std::vector<std::string> command = words("grown", {.run = "steps = 4000\ncheckpoint_every = 100"});
+  std::vector<std::string> command = words("grown", {.run = "steps = 1500\ncheckpoint_every = 100"});
   command.insert(command.begin(), LACUNA_COMMAND);
   {
     test::Executed begun(command, {});
     ASSERT_TRUE(waits_for_a_set(begun, sets("grown", "dense"))) << begun.output();
     ASSERT_NO_FATAL_FAILURE(kill_run(begun, folder_ / "grown"));
   }
-  const Wanted longer{.run = "steps = 4100\ncheckpoint_every = 100", .methods = skip + dense};
+  const Wanted longer{.run = "steps = 1600\ncheckpoint_every = 100", .methods = skip + dense};
   const Outcome grown = run("grown", longer), fresh = run("fresh", longer);
   ASSERT_EQ(grown.exit_code, 0) << grown.output;
-  EXPECT_EQ(count(grown.output, "\ndense: continues at step [0-9]+ of 4100\n"), 1u) << grown.output;
+  EXPECT_EQ(count(grown.output, "\ndense: continues at step [0-9]+ of 1600\n"), 1u) << grown.output;
   ASSERT_EQ(fresh.exit_code, 0) << fresh.output;
   EXPECT_EQ(results("grown"), results("fresh"));
 }

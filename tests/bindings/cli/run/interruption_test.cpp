@@ -32,7 +32,7 @@ class Interruptions : public RunTest {
 };
 
 TEST_F(Interruptions, BothSignalsSaveAndTheSameCommandGoesOnToTheSameBits) {
-  const Wanted wanted{.run = "steps = 3000\nevaluate_every = 1000", .methods = dense + skip + topk};
+  const Wanted wanted{.run = "steps = 1000\nevaluate_every = 500", .methods = dense + skip + topk};
   const Outcome alone = run("alone", wanted);
   ASSERT_EQ(alone.exit_code, 0) << alone.output;
   for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT .Ctrl-C."), std::pair(SIGTERM, "SIGTERM")}) {
@@ -50,8 +50,8 @@ TEST_F(Interruptions, BothSignalsSaveAndTheSameCommandGoesOnToTheSameBits) {
     const Outcome again = run(folder, wanted);
     EXPECT_EQ(again.exit_code, 0) << again.output;
     // The signal may come while a method makes its last steps.
-    const std::size_t continued = step == "3000" ? 0 : 1;
-    EXPECT_EQ(count(again.output, "(^|\n)" + label + ": continues at step " + step + " of 3000\n"), continued)
+    const std::size_t continued = step == "1000" ? 0 : 1;
+    EXPECT_EQ(count(again.output, "(^|\n)" + label + ": continues at step " + step + " of 1000\n"), continued)
         << again.output;
     EXPECT_EQ(count(again.output, ": continues at step "), continued) << again.output;
     EXPECT_EQ(results(folder), results("alone"));

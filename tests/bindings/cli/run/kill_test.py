@@ -19,14 +19,14 @@ import time
 
 RANKS = 3
 KILLS = 20
-STEPS = 1500
+STEPS = 600
 CONFIG = """
 [run]
 name = "kill"
 output = "{output}"
 steps = {steps}
 checkpoint_every = 20
-evaluate_every = 500
+evaluate_every = 200
 [workload]
 kind = "fashion_mnist"
 hidden = [48]
@@ -51,7 +51,7 @@ label = "topk"
 name = "topk"
 density = 0.05
 momentum = 0.9
-warm_up = 400
+warm_up = 160
 """
 
 

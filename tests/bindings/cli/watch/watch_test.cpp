@@ -87,7 +87,7 @@ TEST_F(Watch, ARunCanBeWatchedWhileItGoesOn) {
 }
 
 TEST_F(Watch, StepsThatAKilledRunHadNotSavedAreDoneAgain) {
-  const Wanted wanted{.run = "steps = 4000\ncheckpoint_every = 500", .methods = dense};
+  const Wanted wanted{.run = "steps = 1500\ncheckpoint_every = 200", .methods = dense};
   std::vector<std::string> command = words("r", wanted);
   command.insert(command.begin(), LACUNA_COMMAND);
   {
@@ -100,7 +100,7 @@ TEST_F(Watch, StepsThatAKilledRunHadNotSavedAreDoneAgain) {
   const Outcome fresh = run("fresh", wanted);
   ASSERT_EQ(fresh.exit_code, 0) << fresh.output;
   const checkpoint::StepTable table = steps("r", "dense");
-  EXPECT_EQ(std::count(table.known.begin(), table.known.end(), 1), 4000);
+  EXPECT_EQ(std::count(table.known.begin(), table.known.end(), 1), 1500);
   EXPECT_EQ(column(table, "training_loss"), column(steps("fresh", "dense"), "training_loss"));
 }
 
