@@ -71,16 +71,15 @@ void Executor::make_first_parts(CollectiveRun& run) {
 void Executor::begin(Run& first) {
   const bool may_end_at_once = first.kind == RunKind::Collective && may_meet(as_collective(first));
   const bool is_meeting = may_end_at_once && begin_meeting(as_collective(first));
-  const bool unfinished = duties_.has_runs();
+  const bool unfinished = deadlines_.has_runs();
   record_.tick();
   absence_.start_call(record_.ticks(), unfinished);
   for (Run* run = &first; run; run = run->next) {
-    start_clock(*run);
+    deadlines_.begin(*run);
     run->posted = record_.ticks();
     record_.add({.run = number_or_tag(*run), .kind = FlightRecord::Kind::Posted});
   }
-  serving_ = first.communicator;
-  guarded([&] {
+  failures_.serve(first.communicator, [&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
     if (is_meeting && meet(as_collective(first))) return;
     if (may_end_at_once) make_first_parts(as_collective(first));
@@ -207,12 +206,11 @@ void Executor::settle() {
   while (true) {
     if (Fifo<StepOf>* lane = ready_.next()) {
       const StepOf next = lane->pop();
-      serving_ = next.part->run->communicator;
-      if (!is_doomed(*serving_)) guarded([&] { start(*next.part, next.step); });
+      Client* const communicator = next.part->run->communicator;
+      if (!failures_.is_doomed(*communicator)) failures_.serve(communicator, [&] { start(*next.part, next.step); });
     } else if (links_.needs_pump()) {
       const Rank peer = links_.take_pump();
-      serving_ = nullptr;
-      guarded([&] {
+      failures_.serve(nullptr, [&] {
         start_sends(peer);
         start_fetches(peer);
         return_credit(peer);
@@ -304,7 +302,7 @@ void Executor::finish_run(Run& run, const Status& status) {
   const Run& first = run.first ? *run.first : run;
   if (run.call.options.notify && has_ended(first)) alarms_.push({*run.call.options.notify, outcome(first)});
   run.communicator->ended(run, record_.ticks());
-  duties_.end_run();
+  deadlines_.end();
   if (options_.progress_thread) {
     ended_.notify_all();
     alarms_.wake_loop();
@@ -325,10 +323,7 @@ void Executor::let_go(Run& run) {
   const bool is_call = run.kind == RunKind::Collective;
   if (is_call && std::exchange(as_collective(run).plan.writes_state, false)) run.call.options.state->in_use = false;
   if (is_call && as_collective(run).prepared && !run.abandoned) return;  // it may be started again
-  if (run.call.options.keep_alive) {
-    let_go_.push_back(std::move(run.call.options.keep_alive));
-    deferred_.store(true, std::memory_order_relaxed);
-  }
+  if (run.call.options.keep_alive) deferred_.add(std::move(run.call.options.keep_alive));
   if (run.abandoned) recycle(run);
 }
 

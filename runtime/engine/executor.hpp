@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,9 +14,11 @@
 #include "runtime/engine/board_turns.hpp"
 #include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
+#include "runtime/engine/deadlines.hpp"
+#include "runtime/engine/deferred.hpp"
 #include "runtime/engine/device_compute.hpp"
-#include "runtime/engine/duties.hpp"
 #include "runtime/engine/executor_options.hpp"
+#include "runtime/engine/failures.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
 #include "runtime/engine/memory_pools.hpp"
@@ -53,7 +54,7 @@ class Executor : public Watched, private Receiver {
   Status connect(std::vector<std::vector<std::byte>> addresses);
   /// Sets the function that stalled, expired and mismatched runs are reported to. It is called without the lock. It
   /// must be set before the first call.
-  void set_reporter(std::function<void(const Trouble&)> reporter) { reporter_ = std::move(reporter); }
+  void set_reporter(std::function<void(const Trouble&)> reporter) { failures_.set_reporter(std::move(reporter)); }
 
   Rank rank() const { return rank_; }
   Rank size() const { return size_; }
@@ -152,7 +153,7 @@ class Executor : public Watched, private Receiver {
   void prepare(Run& run);
   /// Gives back what prepare() has made.
   void lay_aside_parts(Run& run);
-  const Status& out_of_memory() const { return out_of_memory_; }
+  const Status& out_of_memory() const { return failures_.out_of_memory(); }
   /// Starts a batch whose runs are prepared and stand in their communicator's table. Their deadlines count from now.
   /// They may end before this returns. flush_deferred() must be called once the lock is free.
   void begin(Run& first);
@@ -172,19 +173,11 @@ class Executor : public Watched, private Receiver {
   void fail(Client& communicator, const Status& verdict);
 
  private:
-  /// An exception was thrown while this communicator was served. Null: it is unknown which one was, or there were
-  /// several.
-  struct Thrown {
-    Client* communicator = nullptr;
-    std::exception_ptr what;
-  };
-
   /// What the executor counts for job_counters().
   struct Tally {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t mapped_messages = 0;
-    std::uint64_t stalls = 0;
     std::uint64_t staged_bytes = 0;
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
@@ -261,12 +254,8 @@ class Executor : public Watched, private Receiver {
   void begin_message(MessageRun& run);
   ActivePart& make_message_part(MessageRun& run);
   void receive_landed(const Matching::Met& met);
-  void receive_first(Place& place, const Arrival& message);
+  void receive_first(Client& communicator, Place& place, const Arrival& message);
   void refuse_message(MessageRun& receive, Rank source, const Status& why);
-  void check_messages(Client& communicator, Clock::time_point now, bool stalled);
-  Rank find_broken(const MessageRun& run);
-  void message_trouble(Trouble::Kind kind, const MessageRun& run, Rank peer, std::string reason);
-  void message_trouble(Trouble::Kind kind, Client& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)
   void end_calls(Client& communicator, const Status& status);
@@ -275,20 +264,9 @@ class Executor : public Watched, private Receiver {
   void after_handlers();
   void end_operations();
   void leave_memory();
-  template <class Body>
-  void guarded(const Body& body) {
-    try {
-      body();
-    } catch (...) {
-      note_thrown();
-    }
-  }
-  void note_thrown();
-  /// Is the communicator about to fail because something was thrown? Until then none of its steps start.
-  bool is_doomed(const Client& communicator) const {
-    return thrown_ && (!thrown_->communicator || thrown_->communicator == &communicator);
-  }
   void fail_after_throw();
+  void flush_reports();
+  void tell(const std::vector<Trouble>& reports) const;
 
   // Sending (executor_send.cpp)
   void start_send(ActivePart& part, StepId step);
@@ -319,11 +297,13 @@ class Executor : public Watched, private Receiver {
   void take_credits(Rank from, std::uint64_t credits);
   void distrust(Rank from, std::string what);
   void give_credit(Rank sender, std::size_t bytes);
-  Place place(const Arrival& message);
+  Client* addressee(const MessageHeader& header) const;
+  void take_eager(Client& communicator, const Arrival& message, std::span<const std::byte> bytes);
+  bool take_descriptor(Client& communicator, const Arrival& message, Descriptor descriptor);
+  Place place(Client& communicator, const Arrival& message);
   void violation(Client& communicator, const Arrival& message, std::string text);
   void adopt_early_messages(ActivePart& part);
   void refuse_early_messages(const ActivePart& part);
-  bool take_descriptor(const Arrival& message, Descriptor descriptor);
 
   // Receiving (executor_receive.cpp)
   void start_receive(ActivePart& part, StepId step);
@@ -336,23 +316,13 @@ class Executor : public Watched, private Receiver {
   void end_use(Landing& landing);
   void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
   void start_fetches(Rank peer);
+  bool start_fetch(Rank peer, Fifo<Fetch>& lane);
   void read_in_place(const Fetch& fetch);
   void end_fetch(Operation* operation, bool fetched);
 
-  // Deadlines (executor_deadlines.cpp)
-  void start_clock(Run& run);
-  bool note_lateness(Run& run, Clock::time_point now);
-  void report_stall(Client& communicator, const CollectiveRun& run, Clock::time_point now);
-  void check_time();
-  void do_duties(Clock::time_point now);
-  void check_runs(Client& communicator, Clock::time_point now, bool stalled);
-  void trouble(Client& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
-  void trouble(Client& communicator, Trouble report);
-  std::vector<Wait> waits_of(const Client& communicator) const;
-  void flush_troubles();
-
   // Progress (executor_progress.cpp)
   bool progress_locked();
+  void check_time();
   bool is_neglected();
   bool may_sleep();
   bool works_may_sleep();
@@ -413,25 +383,16 @@ class Executor : public Watched, private Receiver {
   const std::unique_ptr<RunTracer> tracer_;
 
   // These members keep what is to be done once the transport's handlers have returned.
-  std::vector<std::pair<Client*, Status>> failures_;
   struct Answer {
     Client* communicator = nullptr;
     std::uint32_t run = 0;
     Rank to = 0;
   };
   std::vector<Answer> answers_;  // to statements that ask
-  std::optional<Thrown> thrown_;
-  Client* serving_ = nullptr;  // the communicator whose message or step is being handled
-  const Status out_of_memory_;
 
-  // These members keep what is to be done once the lock is free: reports, and the callers' memory that is no longer
-  // needed.
-  std::function<void(const Trouble&)> reporter_;
-  std::vector<Trouble> troubles_;
-  std::atomic<bool> deferred_{false};
-  std::vector<std::shared_ptr<const void>> let_go_;
-
-  Duties duties_;
+  Deferred deferred_;
+  Failures failures_;
+  Deadlines deadlines_;
   Absence absence_;
   Alarms alarms_;
   std::condition_variable ended_;  // tells that a run has ended, with a progress thread

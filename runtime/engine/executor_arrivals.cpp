@@ -45,23 +45,30 @@ void Executor::distrust(Rank from, std::string what) {
   on_peer_failure(static_cast<Peer>(from), {Code::Transport, std::move(what)});
 }
 
-// A duplicate changes nothing. It returns no credit, as its sender was charged once.
 void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, std::span<const std::byte> bytes) {
-  serving_ = nullptr;
-  guarded([&] {
+  failures_.serve(nullptr, [&] {
     const auto from = static_cast<Rank>(peer);
     const auto header = read_header(from, header_bytes);
     if (!header || header->kind == MessageKind::Credit) return;
     if (header->kind == MessageKind::Statement) return hear_statement(from, *header, bytes);
-    const Place at = place({from, *header, bytes.size(), true});
-    if (at.duplicate) return;
-    if (at.landing) return landings_.keep(*at.landing, header->offset, bytes);
-    bool is_held = false;
-    if (at.part) {
-      guarded([&] { is_held = consume(*at.part, at.step, header->offset, bytes, {.is_lent = true, .sender = from}); });
-    }
-    if (!is_held) give_credit(from, bytes.size());
+    Client* const communicator = addressee(*header);
+    if (!communicator) return give_credit(from, bytes.size());
+    failures_.serve(communicator, [&] { take_eager(*communicator, {from, *header, bytes.size(), true}, bytes); });
   });
+}
+
+/// Takes an eager fragment. A duplicate changes nothing. It returns no credit, as its sender was charged once.
+void Executor::take_eager(Client& communicator, const Arrival& message, std::span<const std::byte> bytes) {
+  const std::size_t offset = message.header.offset;
+  const Place at = place(communicator, message);
+  if (at.duplicate) return;
+  if (at.landing) return landings_.keep(*at.landing, offset, bytes);
+  bool is_held = false;
+  if (at.part) {
+    failures_.guard(
+        [&] { is_held = consume(*at.part, at.step, offset, bytes, {.is_lent = true, .sender = message.from}); });
+  }
+  if (!is_held) give_credit(message.from, bytes.size());
 }
 
 /// Gives credit for an eager fragment of so many bytes that has been consumed.
@@ -72,20 +79,24 @@ void Executor::give_credit(Rank sender, std::size_t bytes) {
 }
 
 void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
-  bool kept = false;
-  serving_ = nullptr;
-  guarded([&] {
-    const auto from = static_cast<Rank>(peer);
-    const auto header = read_header(from, header_bytes);
-    if (header) kept = take_descriptor({from, *header, descriptor.bytes, false}, descriptor);
+  const auto from = static_cast<Rank>(peer);
+  std::optional<MessageHeader> header;
+  Client* communicator = nullptr;
+  failures_.serve(nullptr, [&] {
+    header = read_header(from, header_bytes);
+    if (header) communicator = addressee(*header);
   });
-  if (!kept) guarded([&] { discards_.push_back(descriptor); });
+  failures_.serve(communicator, [&] {
+    const bool kept =
+        communicator && take_descriptor(*communicator, {from, *header, descriptor.bytes, false}, descriptor);
+    if (!kept) discards_.push_back(descriptor);
+  });
 }
 
 /// Returns false if nobody wants the descriptor. It also returns false, after a report, if too many of the peer's
 /// descriptors wait here.
-bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
-  const Place at = place(message);
+bool Executor::take_descriptor(Client& communicator, const Arrival& message, Descriptor descriptor) {
+  const Place at = place(communicator, message);
   const std::size_t offset = message.header.offset;
   Link& sender = links_[message.from];
   if (at.part) {
@@ -95,38 +106,42 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
   }
   if (!at.landing) return false;
   if (landings_.keep(*at.landing, offset, descriptor)) return true;
-  violation(*serving_, message,
-            serving_->matching().text_of_violation(
+  violation(communicator, message,
+            communicator.matching().text_of_violation(
                 message, fmt::format("{} waiting from that rank already", count_of(sender.offered, "message"))));
   return false;
 }
 
+/// Returns the communicator for which a message is. Null: it has ended or failed, so that nobody takes the message.
+Client* Executor::addressee(const MessageHeader& header) const {
+  Client* const found = communicators_.find(header.communicator);
+  return !found || found->has_failed() || failures_.is_doomed(*found) ? nullptr : found;
+}
+
 /// Returns where a message belongs. If the message meets a receive that waits, the receive has begun or ended when this
 /// returns.
-Place Executor::place(const Arrival& message) {
-  Client* const client = communicators_.find(message.header.communicator);
-  if (!client || client->has_failed() || is_doomed(*client)) return {};
-  serving_ = client;
-  Place place = serving_->matching().place(message);
+Place Executor::place(Client& communicator, const Arrival& message) {
+  Place place = communicator.matching().place(message);
   if (place.duplicate) ++tally_.duplicate_fragments;
-  if (!place.violation.empty()) violation(*serving_, message, std::string(place.violation));
-  if (place.receive || place.in_turn) receive_first(place, message);
+  if (!place.violation.empty()) violation(communicator, message, std::string(place.violation));
+  if (place.receive || place.in_turn) receive_first(communicator, place, message);
   return place;
 }
 
 void Executor::violation(Client& communicator, const Arrival& message, std::string text) {
   const MessageHeader& header = message.header;
   if (header.kind != MessageKind::Message) {
-    return trouble(communicator, Trouble::Kind::Mismatch, header.run, std::move(text));
+    return failures_.report(communicator, Trouble::Kind::Mismatch, header.run, std::move(text));
   }
-  message_trouble(Trouble::Kind::Mismatch, communicator, {.source = message.from, .tag = header.run}, std::move(text));
+  failures_.report_message(communicator, Trouble::Kind::Mismatch, {.source = message.from, .tag = header.run},
+                           std::move(text));
 }
 
 void Executor::adopt_early_messages(ActivePart& part) {
   Client& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().adopt(part);
   if (violation.empty()) return;
-  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
+  failures_.report(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
 }
 
 /// Refuses messages for parts that would follow this one: nothing follows it, so that nobody may have sent any.
@@ -134,16 +149,16 @@ void Executor::refuse_early_messages(const ActivePart& part) {
   Client& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().refuse_after(part);
   if (violation.empty()) return;
-  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
+  failures_.report(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
 }
 
 void Executor::on_complete(Token token, const Status& status) {
   record_.tick();
   auto* operation = static_cast<Operation*>(token);
-  serving_ = operation->step.part ? operation->step.part->run->communicator : nullptr;
-  guarded([&] {
+  Client* const communicator = operation->step.part ? operation->step.part->run->communicator : nullptr;
+  failures_.serve(communicator, [&] {
     if (!status) operation_failed(*operation, status);
-    const bool well = status.is_ok() && !(serving_ && is_doomed(*serving_));
+    const bool well = status.is_ok() && !(communicator && failures_.is_doomed(*communicator));
     operation->fetch ? end_fetch(operation, well) : end_send(operation, well);
   });
 }
@@ -155,17 +170,12 @@ void Executor::operation_failed(const Operation& operation, const Status& status
   const Status told(Code::PeerFailed,
                     fmt::format("{} rank {} failed: {}", operation.fetch ? "fetching from" : "sending to",
                                 operation.peer, status.message()));
-  if (reporter_) return on_peer_failure(static_cast<Peer>(operation.peer), told);
-  failures_.emplace_back(operation.step.part->run->communicator, told);
+  if (failures_.reporter()) return on_peer_failure(static_cast<Peer>(operation.peer), told);
+  failures_.fail(*operation.step.part->run->communicator, told);
 }
 
 void Executor::on_peer_failure(Peer peer, const Status& status) {
-  Link& broken = links_[static_cast<Rank>(peer)];
-  if (broken.broken_since) return;
-  broken.broken_since = options_.time.now();
-  broken.broken = status;
-  duties_.note_broken(*broken.broken_since + broken_link_grace);
-  guarded([&] { log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message()); });
+  deadlines_.note_broken(static_cast<Rank>(peer), status);
 }
 
 }  // namespace lacuna::runtime

@@ -106,10 +106,9 @@ bool Executor::advance_boards() {
   bool moved = false;
   for (std::size_t i = 0; i < boards_.size(); ++i) {
     Client& communicator = *boards_[i];
-    if (!communicator.board()->can_move() || is_doomed(communicator)) continue;
+    if (!communicator.board()->can_move() || failures_.is_doomed(communicator)) continue;
     record_.tick();
-    serving_ = &communicator;
-    guarded([&] { moved = advance_board(communicator) || moved; });
+    failures_.serve(&communicator, [&] { moved = advance_board(communicator) || moved; });
   }
   std::erase_if(boards_, [](Client* communicator) { return communicator->board()->empty(); });
   return moved;
@@ -174,8 +173,8 @@ bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t 
     const Board::Row row = board.row(member, turn);
     if (row.note == own && row.bytes.size() == bytes) continue;
     const Rank process = communicator.group().process_of(member);
-    trouble(communicator, Trouble::Kind::Mismatch, run.number,
-            communicator.matching().text_of_difference(process, run.number));
+    failures_.report(communicator, Trouble::Kind::Mismatch, run.number,
+                     communicator.matching().text_of_difference(process, run.number));
     return false;
   }
   return true;

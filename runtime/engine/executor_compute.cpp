@@ -73,7 +73,7 @@ void Executor::start_work(const StepOf& step, const Computation& what, const Hol
   ++step.part->run->operations;  // the buffers are in use
   Work& given = work.hand_over();
   // What its end throws is noted here: whoever has handed over the holder must not release it again.
-  if (compute_for(what)->start(given) == Started::Done) guarded([&] { end_work(given); });
+  if (compute_for(what)->start(given) == Started::Done) failures_.guard([&] { end_work(given); });
 }
 
 /// Gives the work a copy of the bytes that it reads, which the device reaches if there is one.
@@ -122,8 +122,7 @@ bool Executor::end_works() {
     while (Work* work = compute ? compute->ended() : nullptr) {
       any = true;
       record_.tick();
-      serving_ = work->step.part->run->communicator;
-      guarded([&] { end_work(*work); });
+      failures_.serve(work->step.part->run->communicator, [&] { end_work(*work); });
     }
   }
   if (any) wake();
@@ -166,7 +165,8 @@ void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
   std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->kernel->name, work.status.message());
   Client& communicator = *call.communicator;
   if (refused && call.hosts->size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
-  trouble(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number, std::move(text));
+  failures_.report(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number,
+                   std::move(text));
 }
 
 }  // namespace lacuna::runtime

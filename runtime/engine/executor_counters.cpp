@@ -45,7 +45,7 @@ JobCounters Executor::job_counters() const {
                   .descriptor_messages = tally_.descriptor_messages,
                   .mapped_messages = tally_.mapped_messages,
                   .staged_bytes = tally_.staged_bytes,
-                  .stalls = tally_.stalls};
+                  .stalls = deadlines_.stalls()};
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(traffic_with(peer));
   return all;
 }

@@ -159,9 +159,9 @@ void Executor::device_failed(const Work& work) {
   const Run& run = *work.step.part->run;
   std::string text = fmt::format("rank {}: {}", rank_, work.status.message());
   if (run.kind == RunKind::Collective) {
-    return trouble(*run.communicator, Trouble::Kind::Mismatch, as_collective(run).number, std::move(text));
+    return failures_.report(*run.communicator, Trouble::Kind::Mismatch, as_collective(run).number, std::move(text));
   }
-  message_trouble(Trouble::Kind::Mismatch, as_message(run), as_message(run).peer, std::move(text));
+  failures_.report_message(as_message(run), Trouble::Kind::Mismatch, as_message(run).peer, text);
 }
 
 }  // namespace lacuna::runtime

@@ -48,7 +48,7 @@ void Executor::fail(const Status& verdict) {
   }
   alarms_.wake_next_sleeper();
   alarms_.call_attention();
-  flush_troubles();
+  flush_reports();
 }
 
 void Executor::release(bool all_have_stopped) {
@@ -61,7 +61,7 @@ void Executor::release(bool all_have_stopped) {
   }
   alarms_.call_attention();
   alarms_.wake_next_sleeper();
-  flush_troubles();
+  flush_reports();
 }
 
 /// Ends all operations. Nobody may touch their memory any more.
@@ -89,7 +89,7 @@ void Executor::help() {
     Lock lock(*this);
     moved = progress_locked();
   }
-  flush_troubles();
+  flush_reports();
   if (moved) alarms_.call_attention();
 }
 
@@ -103,7 +103,7 @@ void Executor::leave(Client& communicator) {
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   while (CollectiveRun* kept = communicator.kept().take_any()) empty(*kept);
   calls_.each_taken([&](CollectiveRun& run) { run.laid_out = run.laid_out && run.communicator != &communicator; });
-  std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
+  failures_.forget(communicator);
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
   std::erase(boards_, &communicator);
   keep_row_bytes(communicator);
@@ -185,9 +185,8 @@ void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
 }
 
 void Executor::after_handlers() {
-  if (thrown_) fail_after_throw();
-  for (std::size_t i = 0; i < failures_.size(); ++i) end_calls(*failures_[i].first, failures_[i].second);
-  failures_.clear();
+  if (failures_.has_thrown()) fail_after_throw();
+  while (const auto failure = failures_.next()) end_calls(*failure->communicator, failure->status);
   if (state_ == State::Running) {
     for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
   }
@@ -195,30 +194,40 @@ void Executor::after_handlers() {
   send_answers();
 }
 
-/// Catches what was thrown below, as the functions of a transport above may be C code. The communicator that was served
-/// fails after they have returned.
-void Executor::note_thrown() {
-  const bool more = thrown_ && thrown_->communicator != serving_;
-  thrown_ = {more ? nullptr : serving_, std::current_exception()};
-}
-
 void Executor::fail_after_throw() {
-  const Thrown thrown = *std::exchange(thrown_, std::nullopt);
-  Status status = out_of_memory_;
-  try {
-    std::rethrow_exception(thrown.what);
-  } catch (const std::bad_alloc&) {
-  } catch (const std::exception& error) {
-    status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
-  }
+  const Failures::Failure thrown = failures_.take_thrown();
   for (Client* one : communicators_) {
     if (thrown.communicator && one != thrown.communicator) continue;
-    if (reporter_ && one->runs().calls() > 0) {  // so that other ranks need not wait
-      trouble(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, status.to_string());
+    if (failures_.reporter() && one->runs().calls() > 0) {  // so that other ranks need not wait
+      failures_.report(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, thrown.status.to_string());
     }
-    end_calls(*one, status);
+    end_calls(*one, thrown.status);
   }
   links_.request_pump_of_all();  // the exception has cut a pump short
+}
+
+void Executor::flush_deferred() {
+  if (deferred_.is_empty()) return;
+  Deferred::All all;
+  {
+    Lock lock(*this);
+    all = deferred_.take();
+  }
+  tell(all.reports);
+}
+
+/// Does not let go of the callers' memory, which may run code of the program.
+void Executor::flush_reports() {
+  std::vector<Trouble> reports;
+  {
+    Lock lock(*this);
+    reports = deferred_.take_reports();
+  }
+  tell(reports);
+}
+
+void Executor::tell(const std::vector<Trouble>& reports) const {
+  for (const Trouble& report : reports) failures_.reporter()(report);
 }
 
 }  // namespace lacuna::runtime

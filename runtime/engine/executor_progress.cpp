@@ -60,8 +60,8 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       record_(options.time),
       tick_scale_(options.time),
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
-      out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
-      duties_(options.stall) {
+      failures_(rank, deferred_),
+      deadlines_(options_, rank, size, *transport_, communicators_, failures_) {
   if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
   for (int fd : {transport_->event_fd(), compute_->event_fd(), alarms_.doorbell().event_fd()}) alarms_.watch(fd);
 }
@@ -134,20 +134,23 @@ bool Executor::progress_locked() {
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
   bool moved = !boards_.empty() && advance_boards();
   if (!moved || is_neglected()) {
-    serving_ = nullptr;
     bool arrived = true;
-    guarded([&] { arrived = transport_->progress(); });
+    failures_.serve(nullptr, [&] { arrived = transport_->progress(); });
     moved = moved || arrived;
   }
   moved = moved || computed;
-  if (moved || links_.needs_pump() || !failures_.empty()) {
+  if (moved || links_.needs_pump() || failures_.are_waiting()) {
     after_handlers();
     settle();
-    if (thrown_) after_handlers();
-    if (duties_.note_movement()) check_time();  // a deadline may pass while other calls keep moving
+    if (failures_.has_thrown()) after_handlers();
+    if (deadlines_.note_movement()) check_time();  // a deadline may pass while other calls keep moving
   }
   if (moved && !options_.progress_thread) alarms_.wake_loop();
   return moved;
+}
+
+void Executor::check_time() {
+  if (deadlines_.look([this](MessageRun& run, const Status& status) { finish_run(run, status); })) after_handlers();
 }
 
 bool Executor::progress() {
@@ -157,7 +160,7 @@ bool Executor::progress() {
     moved = progress_locked();
     computing = is_computing();
     if (!moved) check_time();
-    if (duties_.has_runs()) absence_.make_progress(options_.time.ticks_now());
+    if (deadlines_.has_runs()) absence_.make_progress(options_.time.ticks_now());
   }
   if (computing && advance_works()) {
     Lock lock(*this);
@@ -175,11 +178,11 @@ std::optional<Finished> Executor::next_finished() {
 
 bool Executor::arm() {
   Lock lock(*this);
-  if (!alarms_.may_begin_sleep() || deferred_) return false;
+  if (!alarms_.may_begin_sleep() || !deferred_.is_empty()) return false;
   if (!options_.progress_thread && !works_may_sleep()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
-    alarms_.set_timer(duties_.next(), options_.time.coarse_now());
+    alarms_.set_timer(deadlines_.next(), options_.time.coarse_now());
   }
   alarms_.begin_sleep();
   return true;
@@ -205,7 +208,8 @@ bool Executor::may_sleep() {
   for (Client* communicator : boards_) {
     if (!communicator->board()->may_sleep()) return false;
   }
-  return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < duties_.next() && transport_->arm();
+  return !links_.needs_pump() && !failures_.are_waiting() && options_.time.coarse_now() < deadlines_.next() &&
+         transport_->arm();
 }
 
 }  // namespace lacuna::runtime

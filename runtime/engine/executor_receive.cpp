@@ -26,8 +26,8 @@ void Executor::start_receive(ActivePart& part, StepId id) {
 void Executor::take_landing(ActivePart& part, StepId id) {
   Landing* landing = part.states[id].landing;
   if (!accepts(part, id, landing->bytes)) {
-    trouble(*part.run->communicator, Trouble::Kind::Mismatch, number_or_tag(*part.run),
-            text_of_length(part, id, landing->bytes, landing->source, rank_));
+    failures_.report(*part.run->communicator, Trouble::Kind::Mismatch, number_or_tag(*part.run),
+                     text_of_length(part, id, landing->bytes, landing->source, rank_));
     return landings_.release(std::exchange(part.states[id].landing, nullptr));
   }
   Link& sender = links_[landing->source];
@@ -50,7 +50,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   }
   // The last piece may end the step, the part and the run, so that they are not touched after it.
   landing->users = 1;
-  guarded([&] {
+  failures_.guard([&] {
     for (const auto& piece : landing->pieces) {
       consume(part, id, piece.offset, {memory + piece.offset, piece.bytes}, {.landing = landing});
     }
@@ -126,50 +126,57 @@ void Executor::note_consumed(ActivePart& part, StepId id, std::size_t bytes) {
 
 void Executor::start_fetches(Rank peer) {
   Link& from = links_[peer];
-  while (from.fetching < options_.window_bytes) {
+  bool goes_on = true;
+  while (goes_on && from.fetching < options_.window_bytes) {
     Fifo<Fetch>* lane = from.fetches.next();
     if (!lane) return;
-    const Fetch fetch = lane->front();
-    ActivePart& part = *fetch.step.part;
-    serving_ = part.run->communicator;
-    const Step& step = part.graph->steps()[fetch.step.step];
-    const MemoryKind final = part.buffer(step.to).memory;
-    if (fetch.descriptor.data && final == MemoryKind::Host) {
-      static_cast<void>(lane->pop());
-      read_in_place(fetch);
-      continue;
-    }
-    const bool is_staged_here = is_staged(*part.run, final);
-    const bool needs_slot = step.kind == StepKind::ReceiveReduce || is_staged_here;
-    if (needs_slot && slots_in_use_ == options_.slots) {
-      waiting_for_slot_ = true;
-      return;
-    }
-    const MemoryKind memory = is_staged_here ? MemoryKind::CudaHost : final;
-    std::byte* slot = needs_slot ? memory_.of(memory).take(fetch.descriptor.bytes) : nullptr;
-    std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
-    Operation* operation = operations_.take();
-    static_cast<void>(lane->pop());
-    operation->step = fetch.step;
-    operation->peer = peer;
-    operation->bytes = fetch.descriptor.bytes;
-    operation->header.begin_at(fetch.offset);
-    operation->fetch = true;
-    operation->slot = slot;
-    operation->slot_memory = memory;
-    operation->stage = nullptr;
-    if (slot) ++slots_in_use_;
-    if (is_staged_here) tally_.staged_bytes += operation->bytes;
-    from.fetching += operation->bytes;
-    ++part.run->operations;
-    if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
+    goes_on = false;
+    failures_.serve(lane->front().step.part->run->communicator, [&] { goes_on = start_fetch(peer, *lane); });
   }
+}
+
+/// Starts the first fetch of a lane. Returns false if it must wait for a slot.
+bool Executor::start_fetch(Rank peer, Fifo<Fetch>& lane) {
+  const Fetch fetch = lane.front();
+  ActivePart& part = *fetch.step.part;
+  const Step& step = part.graph->steps()[fetch.step.step];
+  const MemoryKind final = part.buffer(step.to).memory;
+  if (fetch.descriptor.data && final == MemoryKind::Host) {
+    static_cast<void>(lane.pop());
+    read_in_place(fetch);
+    return true;
+  }
+  const bool is_staged_here = is_staged(*part.run, final);
+  const bool needs_slot = step.kind == StepKind::ReceiveReduce || is_staged_here;
+  if (needs_slot && slots_in_use_ == options_.slots) {
+    waiting_for_slot_ = true;
+    return false;
+  }
+  const MemoryKind memory = is_staged_here ? MemoryKind::CudaHost : final;
+  std::byte* slot = needs_slot ? memory_.of(memory).take(fetch.descriptor.bytes) : nullptr;
+  std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
+  Operation* operation = operations_.take();
+  static_cast<void>(lane.pop());
+  operation->step = fetch.step;
+  operation->peer = peer;
+  operation->bytes = fetch.descriptor.bytes;
+  operation->header.begin_at(fetch.offset);
+  operation->fetch = true;
+  operation->slot = slot;
+  operation->slot_memory = memory;
+  operation->stage = nullptr;
+  if (slot) ++slots_in_use_;
+  if (is_staged_here) tally_.staged_bytes += operation->bytes;
+  links_[peer].fetching += operation->bytes;
+  ++part.run->operations;
+  if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
+  return true;
 }
 
 /// Takes the bytes of a descriptor from where they lie at their sender.
 void Executor::read_in_place(const Fetch& fetch) {
   bool is_held = false;
-  guarded([&] {
+  failures_.guard([&] {
     is_held = consume(*fetch.step.part, fetch.step.step, fetch.offset, {fetch.descriptor.data, fetch.descriptor.bytes},
                       {.descriptor = fetch.descriptor});
   });
@@ -186,7 +193,7 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
   links_[operation->peer].fetching -= bytes;
   bool is_held = false;
   if (end_operation(operation, fetched)) {
-    guarded([&] {
+    failures_.guard([&] {
       const std::byte* const from = slot ? slot : resolve(*step.part, to).data + offset;
       is_held = consume(*step.part, step.step, offset, {from, bytes}, {.slot = slot, .memory = memory});
     });

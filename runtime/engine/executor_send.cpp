@@ -36,10 +36,12 @@ void Executor::start_send(ActivePart& part, StepId step) {
 
 void Executor::start_sends(Rank peer) {
   Link& to = links_[peer];
-  while (to.on_wire < options_.window_bytes) {
+  bool goes_on = true;
+  while (goes_on && to.on_wire < options_.window_bytes) {
     Fifo<Sending>* lane = to.sends.next();
     if (!lane) return;
-    send_message(lane->pop());
+    const Sending next = lane->pop();
+    goes_on = failures_.serve(next.step.part->run->communicator, [&] { send_message(next); });
   }
 }
 
@@ -62,7 +64,6 @@ void Executor::send_message(const Sending& next) {
   ActivePart& part = *next.step.part;
   const StepId id = next.step.step;
   Stage* const stage = next.stage;
-  serving_ = part.run->communicator;
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
   const Extent extent = resolve(part, step.from);

@@ -56,7 +56,7 @@ void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<
   Trouble report = communicator.trouble(Trouble::Kind::Mismatch, header.run,
                                         communicator.matching().text_of_difference(from, header.run));
   report.heard = {{from, *theirs}};
-  trouble(communicator, std::move(report));
+  failures_.report(communicator, std::move(report));
 }
 
 void Executor::send_answers() {

@@ -72,8 +72,6 @@ struct Link {
   bool needs_pump = false;         ///< something changed while a handler ran: the queues must be looked at after it
   Lanes<Sending> sends;
   Lanes<Fetch> fetches;
-  std::optional<Clock::time_point> broken_since;
-  Status broken;
 
   std::uint64_t& parked_of(std::uint64_t bytes) { return bytes > 0 ? parked : parked_empty; }
   std::uint64_t owed() const { return consumed - told; }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "runtime/engine/compute.hpp"
+#include "runtime/engine/link.hpp"
+
+namespace lacuna::runtime {
+
+/// What those who carry out steps ask of the executor, which schedules the steps. All of it is called under its lock.
+class Steps {
+ public:
+  /// The step has ended. This may start others, and it may end the part and the run, which must not be touched after it.
+  virtual void complete(ActivePart& part, StepId step) = 0;
+  /// Starts a work of a step. `holder` is let go when the work ends.
+  virtual void start_work(const StepOf& step, const Computation& what, const Holder& holder) = 0;
+  /// Wakes a process of the job by an empty message.
+  virtual void wake_process(Rank process) = 0;
+
+ protected:
+  ~Steps() = default;
+};
+
+}  // namespace lacuna::runtime
