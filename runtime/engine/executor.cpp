@@ -26,7 +26,7 @@ bool may_be_kept(const CollectiveRun& run) { return run.laid_out && run.status &
 
 }  // namespace
 
-/// May meet() make this call? With a trace it may not, because a trace shows the steps of active parts.
+/// May Boards::meet() make this call? With a trace it may not, because a trace shows the steps of active parts.
 bool Executor::may_meet(const CollectiveRun& run) const { return run.laid_out && run.only_step && !tracer_; }
 
 void Executor::prepare(Run& run) {
@@ -70,7 +70,7 @@ void Executor::make_first_parts(CollectiveRun& run) {
 /// written before that, because the others wait for it. It travels while its call is noted.
 void Executor::begin(Run& first) {
   const bool may_end_at_once = first.kind == RunKind::Collective && may_meet(as_collective(first));
-  const bool is_meeting = may_end_at_once && begin_meeting(as_collective(first));
+  const bool is_meeting = may_end_at_once && boards_.begin_meeting(as_collective(first));
   const bool unfinished = deadlines_.has_runs();
   record_.tick();
   absence_.start_call(record_.ticks(), unfinished);
@@ -81,7 +81,7 @@ void Executor::begin(Run& first) {
   }
   failures_.serve(first.communicator, [&] {
     for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
-    if (is_meeting && meet(as_collective(first))) return;
+    if (is_meeting && boards_.meet(as_collective(first))) return finish_run(first, Status::ok());
     if (may_end_at_once) make_first_parts(as_collective(first));
     for (Run* run = &first; run; run = run->next) {
       if (run->flaw) std::rethrow_exception(std::exchange(run->flaw, nullptr));
@@ -240,7 +240,7 @@ void Executor::start(ActivePart& part, StepId step) {
       give_back(part.buffer(part.graph->steps()[step].to), memory_);
       return complete(part, step);
     case StepKind::BoardReduce:
-      return start_board_reduce(part, step);
+      return boards_.start(part, step);
   }
 }
 
@@ -262,7 +262,10 @@ void Executor::finish_part(ActivePart& part) {
   CollectiveRun& run = collective_of(part);
   if (run.plan.reports) run.communicator->report(part);
   if (!run.chains.empty() && follow(part)) return;
-  if (!run.laid_out && may_stay_laid_out(run, part)) lay_out_for_next_start(run, part);
+  if (!run.laid_out && may_stay_laid_out(run, part)) {
+    run.laid_out = true;
+    run.only_step = Boards::only_step(run, part);
+  }
   run.lay_aside(*std::exchange(run.row_of(part.number).active, std::nullopt));
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
   while (has_next_part(run)) start_part(make_part(run));

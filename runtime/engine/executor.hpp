@@ -11,7 +11,7 @@
 
 #include "runtime/engine/absence.hpp"
 #include "runtime/engine/alarms.hpp"
-#include "runtime/engine/board_turns.hpp"
+#include "runtime/engine/boards.hpp"
 #include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
 #include "runtime/engine/deadlines.hpp"
@@ -25,6 +25,8 @@
 #include "runtime/engine/message_graphs.hpp"
 #include "runtime/engine/operation.hpp"
 #include "runtime/engine/run_tracer.hpp"
+#include "runtime/engine/stages.hpp"
+#include "runtime/engine/steps.hpp"
 #include "runtime/engine/stream_holds.hpp"
 #include "runtime/engine/watched.hpp"
 #include "runtime/engine/wire.hpp"
@@ -43,7 +45,7 @@ namespace lacuna::runtime {
 /// runs under `mutex_`, which a progress loop lets go of between rounds. Callbacks of the transport run under it too,
 /// and never call the program. A thread may hold `mutex_` for long, as parts begin and end under it. Only posted() does
 /// not need it.
-class Executor : public Watched, private Receiver {
+class Executor final : public Watched, private Receiver, private Steps {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
   ~Executor() override;
@@ -178,17 +180,16 @@ class Executor : public Watched, private Receiver {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t mapped_messages = 0;
-    std::uint64_t staged_bytes = 0;
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
 
   // Counting (executor_counters.cpp)
   Counters traffic_with(Rank peer) const;
-  void keep_row_bytes(Client& communicator);
   void count_wait(std::uint64_t begin, bool looked_in_vain);
 
   // Steps (executor.cpp)
+  bool may_meet(const CollectiveRun& run) const;
   std::uint32_t parts_in_flight(const CollectiveRun& run) const;
   std::uint32_t parts_with_copies(const CollectiveRun& run) const;
   bool has_next_part(const CollectiveRun& run) const;
@@ -204,7 +205,7 @@ class Executor : public Watched, private Receiver {
   void start_steps(ActivePart& part);
   void settle();
   void start(ActivePart& part, StepId step);
-  void complete(ActivePart& part, StepId step);
+  void complete(ActivePart& part, StepId step) override;
   void finish_part(ActivePart& part);
   bool follow(ActivePart& part);
   void finish_run(Run& run, const Status& status);
@@ -214,7 +215,7 @@ class Executor : public Watched, private Receiver {
 
   // Computing (executor_compute.cpp)
   void start_compute(ActivePart& part, StepId step);
-  void start_work(const StepOf& step, const Computation& what, const Holder& holder);
+  void start_work(const StepOf& step, const Computation& what, const Holder& holder) override;
   void copy_for_work(Work& work);
   Compute* compute_for(const Computation& what);
   bool advance_works();
@@ -224,29 +225,12 @@ class Executor : public Watched, private Receiver {
   void end_work(Work& work);
   void kernel_failed(CollectiveRun& call, const Work& work);
 
-  // Reductions on a board (executor_board.cpp)
-  void start_board_reduce(ActivePart& part, StepId step);
-  void end_board_copy(const Work& work);
-  void await_turn(const StepOf& step, const RowReduction& reduction, Stage* stage);
-  bool advance_board(Client& communicator);
-  void wake_sleepers(Client& communicator);
-  bool advance_boards();
-  void lay_out_for_next_start(CollectiveRun& run, const ActivePart& part);
-  bool may_meet(const CollectiveRun& run) const;
-  bool begin_meeting(CollectiveRun& run);
-  bool meet(CollectiveRun& run);
-  bool write_row(CollectiveRun& run, std::span<const std::byte> bytes);
-  bool agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes);
-  void reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction, const Extent& to);
-  void end_reduction(const BoardTurns::Turn& turn);
-
   // Data on a device (executor_device.cpp)
   Status open_device(const Memory& memory);
   void mark_ready(Run& run);
   bool is_staged(const Run& run, MemoryKind memory);
   void stage_more(ActivePart& part, StepId step);
   void end_stage(const Work& work);
-  void release_stage(Stage& stage);
   void end_use(Stage& stage, const StepOf& step);
   void device_failed(const Work& work);
 
@@ -280,6 +264,7 @@ class Executor : public Watched, private Receiver {
   void end_send(Operation* operation, bool sent);
   bool end_operation(Operation* operation, bool well);
   void return_credit(Rank peer);
+  void wake_process(Rank peer) override { send_credit(peer); }
   void send_credit(Rank peer);
 
   // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
@@ -356,16 +341,14 @@ class Executor : public Watched, private Receiver {
   Links links_;
   Lanes<StepOf> ready_;
   Clients communicators_;
-  std::vector<Client*> boards_;      // communicators of which a step reduces on the board
-  std::vector<RowBytes> left_rows_;  // by process: on the boards of communicators that have ended
-  std::uint32_t neglected_ = 0;      // how often something has moved while nobody looked at the transport
+  std::uint32_t neglected_ = 0;  // how often something has moved while nobody looked at the transport
   // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
   ObjectPool<Work> works_;
-  ObjectPool<Stage> stages_;
   MemoryPools memory_;
+  Stages stages_;
   std::byte* probe_ = nullptr;        // a byte of mappable memory, to ask whether others map it; null: not asked yet
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
@@ -395,6 +378,7 @@ class Executor : public Watched, private Receiver {
   Deadlines deadlines_;
   Absence absence_;
   Alarms alarms_;
+  Boards boards_;
   std::condition_variable ended_;  // tells that a run has ended, with a progress thread
   std::thread thread_;
 

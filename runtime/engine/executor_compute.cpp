@@ -137,14 +137,14 @@ void Executor::end_work(Work& work) {
   if (!work.kernel) release_held(work.holder, received);
   --run.operations;
   Stage* const stage = work.kernel ? nullptr : work.holder.stage;
-  if (stage && (run.finished || !work.status)) release_stage(*stage);
+  if (stage && (run.finished || !work.status)) stages_.release(*stage);
   if (run.finished) {  // it has failed
     if (run.operations > 0) return;
     if (options_.progress_thread) ended_.notify_all();
     return let_go(run);
   }
   if (!work.kernel && !work.status) return device_failed(work);
-  if (stage) return part->graph->steps()[id].sends() ? end_stage(work) : end_board_copy(work);
+  if (stage) return part->graph->steps()[id].sends() ? end_stage(work) : boards_.end_copy(work);
   if (part->graph->steps()[id].receives()) return note_consumed(*part, id, received);
   if (work.kernel) {
     CollectiveRun& call = as_collective(run);

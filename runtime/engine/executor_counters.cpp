@@ -12,22 +12,10 @@ Counters Executor::counters(Rank peer) const {
 Counters Executor::traffic_with(Rank peer) const {
   Counters traffic = transport_->counters(static_cast<Peer>(peer));
   if (peer == rank_) return traffic;
-  RowBytes rows = left_rows_[static_cast<std::size_t>(peer)];
-  for (const Client* communicator : communicators_) {
-    const bool is_shared = communicator->board() && communicator->group().rank_of(peer) >= 0;
-    if (is_shared) rows += communicator->board()->bytes();
-  }
+  const RowBytes rows = boards_.bytes_with(peer, communicators_);
   traffic.payload_sent += rows.written;
   traffic.payload_received += rows.read;
   return traffic;
-}
-
-/// Keeps what a communicator that leaves has counted on its board.
-void Executor::keep_row_bytes(Client& communicator) {
-  if (!communicator.board()) return;
-  for (Rank process : communicator.group().members()) {
-    left_rows_[static_cast<std::size_t>(process)] += communicator.board()->bytes();
-  }
 }
 
 JobCounters Executor::job_counters() const {
@@ -44,7 +32,7 @@ JobCounters Executor::job_counters() const {
                   .duplicate_fragments = tally_.duplicate_fragments,
                   .descriptor_messages = tally_.descriptor_messages,
                   .mapped_messages = tally_.mapped_messages,
-                  .staged_bytes = tally_.staged_bytes,
+                  .staged_bytes = stages_.bytes(),
                   .stalls = deadlines_.stalls()};
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(traffic_with(peer));
   return all;

@@ -114,17 +114,13 @@ bool Executor::is_staged(const Run& run, MemoryKind memory) {
 void Executor::stage_more(ActivePart& part, StepId id) {
   StepState& state = part.states[id];
   const Extent from = resolve(part, part.graph->steps()[id].from);
-  BlockPool& pinned = memory_.of(MemoryKind::CudaHost);
   while (state.staged < from.bytes() && state.stages < most_stages) {
     const std::size_t bytes = std::min<std::size_t>(stage_bytes, from.bytes() - state.staged);
-    std::byte* const memory = pinned.take(bytes);
-    Stage& stage = *stages_.take();
-    stage = {.memory = memory, .offset = state.staged, .bytes = bytes};
+    Stage& stage = stages_.take(bytes, state.staged);
     state.staged += bytes;
     ++state.stages;
-    tally_.staged_bytes += bytes;
     const Computation copy{.kind = StepKind::Send,
-                           .to = {memory, bytes, Dtype::U8, Reduction::Sum, MemoryKind::CudaHost},
+                           .to = {stage.memory, bytes, Dtype::U8, Reduction::Sum, MemoryKind::CudaHost},
                            .from = {from.data + stage.offset, bytes, Dtype::U8, Reduction::Sum, from.memory}};
     start_work({&part, id}, copy, {.stage = &stage});
   }
@@ -139,16 +135,11 @@ void Executor::end_stage(const Work& work) {
   links_.request_pump(peer);
 }
 
-void Executor::release_stage(Stage& stage) {
-  memory_.of(MemoryKind::CudaHost).give_back(stage.memory, stage.bytes);
-  stages_.give_back(&stage);
-}
-
 /// One of the users of a stage does not need it any more. The last one makes room for a further range of the message,
 /// if the step goes on.
 void Executor::end_use(Stage& stage, const StepOf& step) {
   if (--stage.users > 0) return;
-  release_stage(stage);
+  stages_.release(stage);
   if (!step.part) return;
   --step.part->states[step.step].stages;
   stage_more(*step.part, step.step);

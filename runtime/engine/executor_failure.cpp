@@ -105,8 +105,7 @@ void Executor::leave(Client& communicator) {
   calls_.each_taken([&](CollectiveRun& run) { run.laid_out = run.laid_out && run.communicator != &communicator; });
   failures_.forget(communicator);
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
-  std::erase(boards_, &communicator);
-  keep_row_bytes(communicator);
+  boards_.retire(communicator);
   after_handlers();
   communicators_.retire(communicator, std::move(last), tick_scale_.line());
 }
@@ -163,17 +162,11 @@ void Executor::end_call(CollectiveRun& run, const Status& status) {
 void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
   const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
   ready_.remove_if(is_theirs);
-  for (Client* communicator : boards_) {
-    communicator->board()->remove_if([&](const BoardTurns::Turn& turn) {
-      if (!is_theirs(turn.step)) return false;
-      if (turn.stage) release_stage(*turn.stage);
-      return true;
-    });
-  }
+  boards_.remove_if(belongs);
   for (Link& peer : links_) {
     peer.sends.remove_if([&](const Sending& next) {
       if (!is_theirs(next.step)) return false;
-      if (next.stage) release_stage(*next.stage);
+      if (next.stage) stages_.release(*next.stage);
       return true;
     });
     peer.fetches.remove_if([&](const Fetch& fetch) {

@@ -52,8 +52,8 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
       kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
-      left_rows_(static_cast<std::size_t>(size)),
       memory_(options.memory),
+      stages_(memory_),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
                 discards_),
       compute_(options.compute ? options.compute() : host_compute()),
@@ -61,7 +61,8 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       tick_scale_(options.time),
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
       failures_(rank, deferred_),
-      deadlines_(options_, rank, size, *transport_, communicators_, failures_) {
+      deadlines_(options_, rank, size, *transport_, communicators_, failures_),
+      boards_({options_, kernels_, alarms_, record_, failures_, stages_, *this}, size) {
   if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
   for (int fd : {transport_->event_fd(), compute_->event_fd(), alarms_.doorbell().event_fd()}) alarms_.watch(fd);
 }
@@ -132,7 +133,7 @@ bool Executor::is_neglected() {
 bool Executor::progress_locked() {
   const bool computed = is_computing() && end_works();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
-  bool moved = !boards_.empty() && advance_boards();
+  bool moved = !boards_.empty() && boards_.advance();
   if (!moved || is_neglected()) {
     bool arrived = true;
     failures_.serve(nullptr, [&] { arrived = transport_->progress(); });
@@ -205,9 +206,7 @@ bool Executor::works_may_sleep() {
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
   if (!works_may_sleep()) return false;
-  for (Client* communicator : boards_) {
-    if (!communicator->board()->may_sleep()) return false;
-  }
+  if (!boards_.may_sleep()) return false;
   return !links_.needs_pump() && !failures_.are_waiting() && options_.time.coarse_now() < deadlines_.next() &&
          transport_->arm();
 }

@@ -166,7 +166,7 @@ bool Executor::start_fetch(Rank peer, Fifo<Fetch>& lane) {
   operation->slot_memory = memory;
   operation->stage = nullptr;
   if (slot) ++slots_in_use_;
-  if (is_staged_here) tally_.staged_bytes += operation->bytes;
+  if (is_staged_here) stages_.count(operation->bytes);
   links_[peer].fetching += operation->bytes;
   ++part.run->operations;
   if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);

@@ -8,7 +8,8 @@ namespace lacuna::runtime {
 /// What those who carry out steps ask of the executor, which schedules the steps. All of it is called under its lock.
 class Steps {
  public:
-  /// The step has ended. This may start others, and it may end the part and the run, which must not be touched after it.
+  /// The step has ended. This may start others, and it may end the part and the run, which must not be touched after
+  /// it.
   virtual void complete(ActivePart& part, StepId step) = 0;
   /// Starts a work of a step. `holder` is let go when the work ends.
   virtual void start_work(const StepOf& step, const Computation& what, const Holder& holder) = 0;

@@ -1,15 +1,14 @@
+#include "runtime/engine/boards.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/engine/client.hpp"
-#include "runtime/engine/executor.hpp"
+#include "runtime/engine/clients.hpp"
 #include "runtime/graph/plan.hpp"
 #include "runtime/values/count_of.hpp"
 
-// Steps that reduce on a board. Each writes its row as soon as there is room, and reads the rows of its turn once all
-// members have written them.
 namespace lacuna::runtime {
 namespace {
 
@@ -33,7 +32,7 @@ Extent staged(const Extent& extent, const Stage& stage) { return moved(extent, s
 
 }  // namespace
 
-void Executor::start_board_reduce(ActivePart& part, StepId id) {
+void Boards::start(ActivePart& part, StepId id) {
   if (!part.run->communicator->board()) throw std::logic_error("the ranks share no board");
   if (!collective_of(part).algorithm->on_board) throw std::logic_error("a part of a method has no turn on the board");
   const RowReduction reduction = reduction_of(part, id);
@@ -43,33 +42,30 @@ void Executor::start_board_reduce(ActivePart& part, StepId id) {
                                         count_of(from.bytes(), "byte"), Board::row_bytes));
   }
   if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, reduction, nullptr);
-  Stage& stage = *stages_.take();
-  stage = {.memory = memory_.of(MemoryKind::CudaHost).take(from.bytes()), .bytes = from.bytes()};
-  tally_.staged_bytes += from.bytes();
-  start_work({&part, id}, {.kind = StepKind::Send, .to = staged(from, stage), .from = from}, {.stage = &stage});
+  Stage& stage = engine_.stages.take(from.bytes());
+  engine_.steps.start_work({&part, id}, {.kind = StepKind::Send, .to = staged(from, stage), .from = from},
+                           {.stage = &stage});
 }
 
-/// A copy between the device and the stage of a step has ended: first the one to the stage, at last the one from there.
-void Executor::end_board_copy(const Work& work) {
+void Boards::end_copy(const Work& work) {
   Stage& stage = *work.holder.stage;
   const auto& [part, id] = work.step;
   if (stage.users++ == 0) return await_turn(work.step, reduction_of(*part, id), &stage);
-  release_stage(stage);
-  complete(*part, id);
+  engine_.stages.release(stage);
+  engine_.steps.complete(*part, id);
 }
 
-void Executor::await_turn(const StepOf& step, const RowReduction& reduction, Stage* stage) {
+void Boards::await_turn(const StepOf& step, const RowReduction& reduction, Stage* stage) {
   const CollectiveRun& run = collective_of(*step.part);
   Client& communicator = *run.communicator;
   BoardTurns& turns = *communicator.board();
   turns.add({run.first_turn + step.part->number, step, reduction, stage});
-  advance_board(communicator);
-  const bool is_known = std::find(boards_.begin(), boards_.end(), &communicator) != boards_.end();
-  if (!turns.empty() && !is_known) boards_.push_back(&communicator);
+  advance(communicator);
+  const bool is_known = std::find(waiting_.begin(), waiting_.end(), &communicator) != waiting_.end();
+  if (!turns.empty() && !is_known) waiting_.push_back(&communicator);
 }
 
-/// Writes and reads the rows that can be. Returns true if there were any.
-bool Executor::advance_board(Client& communicator) {
+bool Boards::advance(Client& communicator) {
   BoardTurns& turns = *communicator.board();
   bool moved = false;
   for (const auto* next = turns.to_write(); next; next = turns.to_write()) {
@@ -94,68 +90,59 @@ bool Executor::advance_board(Client& communicator) {
 
 /// Wakes the members of the board that sleep. An empty message does it too where the doorbell is not heard, as between
 /// containers.
-void Executor::wake_sleepers(Client& communicator) {
+void Boards::wake_sleepers(Client& communicator) {
   Board& board = communicator.board()->board();
   for (Rank member : board.take_sleepers()) {
-    if (alarms_.doorbell().ring(board.bell_of(member)) || board.has_left(member)) continue;
-    send_credit(communicator.group().process_of(member));
+    if (engine_.alarms.doorbell().ring(board.bell_of(member)) || board.has_left(member)) continue;
+    engine_.steps.wake_process(communicator.group().process_of(member));
   }
 }
 
-bool Executor::advance_boards() {
+bool Boards::advance() {
   bool moved = false;
-  for (std::size_t i = 0; i < boards_.size(); ++i) {
-    Client& communicator = *boards_[i];
-    if (!communicator.board()->can_move() || failures_.is_doomed(communicator)) continue;
-    record_.tick();
-    failures_.serve(&communicator, [&] { moved = advance_board(communicator) || moved; });
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    Client& communicator = *waiting_[i];
+    if (!communicator.board()->can_move() || engine_.failures.is_doomed(communicator)) continue;
+    engine_.record.tick();
+    engine_.failures.serve(&communicator, [&] { moved = advance(communicator) || moved; });
   }
-  std::erase_if(boards_, [](Client* communicator) { return communicator->board()->empty(); });
+  std::erase_if(waiting_, [](Client* communicator) { return communicator->board()->empty(); });
   return moved;
 }
 
-/// The next start of this run takes its plan and its part as they are. If its only step is on the board, this notes for
-/// meet() what the step does.
-void Executor::lay_out_for_next_start(CollectiveRun& run, const ActivePart& part) {
-  run.laid_out = true;
+std::optional<RowReduction> Boards::only_step(const CollectiveRun& run, const ActivePart& part) {
   const auto& steps = part.graph->steps();
   const bool meets_only = steps.size() == 1 && steps[0].meets() && run.call.memory.kind == MemoryKind::Host;
-  run.only_step = meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
+  return meets_only ? std::optional(reduction_of(part, 0)) : std::nullopt;
 }
 
-/// Writes the row of a call whose only step is on the board. Returns false if the row can't be written yet.
-bool Executor::begin_meeting(CollectiveRun& run) {
+bool Boards::begin_meeting(CollectiveRun& run) const {
   const Extent& from = run.only_step->from;
   return run.communicator->board()->is_next(run.first_turn) && write_row(run, {from.data, from.bytes()});
 }
 
-/// Ends a call whose row begin_meeting() has written, without an active part, if the rows of all members come soon. If
-/// they do not come, it returns false, and the caller makes the part. The step of the part finds the row when it
-/// starts, and does not write it again. Members that sleep are woken only after the looks, because they take long to
-/// wake.
-bool Executor::meet(CollectiveRun& run) {
+// Members that sleep are woken only after the looks, because they take long to wake.
+bool Boards::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;
   const RowReduction& step = *run.only_step;
-  const int looks = options_.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
+  const int looks = engine_.options.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
   bool have_come = turns.are_all_written(turn);
   for (int look = 1; !have_come && look < looks; ++look) {
-    record_.tick();
+    engine_.record.tick();
     have_come = turns.are_all_written(turn);
   }
-  if (!have_come || !agrees(run, turn, step.from.bytes())) {
-    wake_sleepers(*run.communicator);
-    return false;
+  const bool meets = have_come && agrees(run, turn, step.from.bytes());
+  if (meets) {
+    reduce_rows(run, turn, step, step.to);
+    turns.pass(turn);
+    run.next_part = run.parts_done = run.parts;
   }
-  reduce_rows(run, turn, step, step.to);
-  turns.pass(turn);
   wake_sleepers(*run.communicator);
-  run.next_part = run.parts_done = run.parts;
-  finish_run(run, Status::ok());
-  return true;
+  return meets;
 }
 
-bool Executor::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
+bool Boards::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
   BoardTurns& turns = *run.communicator->board();
   if (!turns.board().write({.run = run.number, .digest = run.digest}, bytes)) return false;
   run.sent += bytes.size() * static_cast<std::uint64_t>(turns.board().members() - 1);
@@ -164,7 +151,7 @@ bool Executor::write_row(CollectiveRun& run, std::span<const std::byte> bytes) {
 }
 
 /// Have all other members written a row of so many bytes for the same call in this turn? If not, that is reported.
-bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes) {
+bool Boards::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t bytes) {
   Client& communicator = *run.communicator;
   const Board& board = communicator.board()->board();
   const Board::Note own{.run = run.number, .digest = run.digest};
@@ -173,15 +160,16 @@ bool Executor::agrees(const CollectiveRun& run, std::uint64_t turn, std::size_t 
     const Board::Row row = board.row(member, turn);
     if (row.note == own && row.bytes.size() == bytes) continue;
     const Rank process = communicator.group().process_of(member);
-    failures_.report(communicator, Trouble::Kind::Mismatch, run.number,
-                     communicator.matching().text_of_difference(process, run.number));
+    engine_.failures.report(communicator, Trouble::Kind::Mismatch, run.number,
+                            communicator.matching().text_of_difference(process, run.number));
     return false;
   }
   return true;
 }
 
 /// Reduces the rows in the order of the ranks, so that all ranks get the same bits.
-void Executor::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction, const Extent& to) {
+void Boards::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduction& reduction,
+                         const Extent& to) const {
   BoardTurns& turns = *run.communicator->board();
   const Board& board = turns.board();
   const Extent& from = reduction.from;
@@ -192,26 +180,57 @@ void Executor::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowRedu
   turns.bytes().read += from.bytes();
   if (to.count == 0) return;
   if (board.members() == 1) {
-    return carry_out(kernels_, {.kind = StepKind::Copy, .scale = reduction.scale, .to = to, .from = row(0)});
+    return carry_out(engine_.kernels, {.kind = StepKind::Copy, .scale = reduction.scale, .to = to, .from = row(0)});
   }
   for (Rank member = 1; member < board.members(); ++member) {
-    carry_out(kernels_, {.kind = StepKind::ReceiveReduce,
-                         .scale = {.first = member == 1 ? reduction.scale.first : 1,
-                                   .second = reduction.scale.second,
-                                   .sum = member + 1 == board.members() ? reduction.scale.sum : Scale()},
-                         .to = to,
-                         .from = row(member),
-                         .local = member == 1 ? row(0) : to,
-                         .own = run.call.own});
+    carry_out(engine_.kernels, {.kind = StepKind::ReceiveReduce,
+                                .scale = {.first = member == 1 ? reduction.scale.first : 1,
+                                          .second = reduction.scale.second,
+                                          .sum = member + 1 == board.members() ? reduction.scale.sum : Scale()},
+                                .to = to,
+                                .from = row(member),
+                                .local = member == 1 ? row(0) : to,
+                                .own = run.call.own});
   }
 }
 
 /// The sums of this turn lie in the output, or in the stage of the step.
-void Executor::end_reduction(const BoardTurns::Turn& turn) {
-  if (!turn.stage) return complete(*turn.step.part, turn.step.step);
-  start_work(turn.step,
-             {.kind = StepKind::Receive, .to = turn.reduction.to, .from = staged(turn.reduction.to, *turn.stage)},
-             {.stage = turn.stage});
+void Boards::end_reduction(const BoardTurns::Turn& turn) {
+  if (!turn.stage) return engine_.steps.complete(*turn.step.part, turn.step.step);
+  engine_.steps.start_work(
+      turn.step, {.kind = StepKind::Receive, .to = turn.reduction.to, .from = staged(turn.reduction.to, *turn.stage)},
+      {.stage = turn.stage});
+}
+
+bool Boards::may_sleep() const {
+  return std::all_of(waiting_.begin(), waiting_.end(), [](Client* one) { return one->board()->may_sleep(); });
+}
+
+void Boards::remove_if(const std::function<bool(const Run& run)>& belongs) {
+  for (Client* communicator : waiting_) {
+    communicator->board()->remove_if([&](const BoardTurns::Turn& turn) {
+      if (!belongs(*turn.step.part->run)) return false;
+      if (turn.stage) engine_.stages.release(*turn.stage);
+      return true;
+    });
+  }
+}
+
+void Boards::retire(Client& communicator) {
+  std::erase(waiting_, &communicator);
+  if (!communicator.board()) return;
+  for (Rank process : communicator.group().members()) {
+    left_rows_[static_cast<std::size_t>(process)] += communicator.board()->bytes();
+  }
+}
+
+RowBytes Boards::bytes_with(Rank process, const Clients& communicators) const {
+  RowBytes rows = left_rows_[static_cast<std::size_t>(process)];
+  for (const Client* communicator : communicators) {
+    const bool is_shared = communicator->board() && communicator->group().rank_of(process) >= 0;
+    if (is_shared) rows += communicator->board()->bytes();
+  }
+  return rows;
 }
 
 }  // namespace lacuna::runtime
