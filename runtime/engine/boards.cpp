@@ -43,8 +43,8 @@ void Boards::start(ActivePart& part, StepId id) {
   }
   if (from.memory != MemoryKind::Cuda || from.count == 0) return await_turn({&part, id}, reduction, nullptr);
   Stage& stage = engine_.stages.take(from.bytes());
-  engine_.steps.start_work({&part, id}, {.kind = StepKind::Send, .to = staged(from, stage), .from = from},
-                           {.stage = &stage});
+  engine_.computing.start_work({&part, id}, {.kind = StepKind::Send, .to = staged(from, stage), .from = from},
+                               {.stage = &stage});
 }
 
 void Boards::end_copy(const Work& work) {
@@ -197,7 +197,7 @@ void Boards::reduce_rows(CollectiveRun& run, std::uint64_t turn, const RowReduct
 /// The sums of this turn lie in the output, or in the stage of the step.
 void Boards::end_reduction(const BoardTurns::Turn& turn) {
   if (!turn.stage) return engine_.steps.complete(*turn.step.part, turn.step.step);
-  engine_.steps.start_work(
+  engine_.computing.start_work(
       turn.step, {.kind = StepKind::Receive, .to = turn.reduction.to, .from = staged(turn.reduction.to, *turn.stage)},
       {.stage = turn.stage});
 }

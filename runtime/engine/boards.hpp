@@ -9,6 +9,7 @@
 #include "kernels/backend.hpp"
 #include "runtime/engine/alarms.hpp"
 #include "runtime/engine/clients.hpp"
+#include "runtime/engine/computing.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/failures.hpp"
 #include "runtime/engine/stages.hpp"
@@ -29,6 +30,7 @@ class Boards {
     FlightRecord& record;
     Failures& failures;
     Stages& stages;
+    Computing& computing;
     Steps& steps;
   };
 

@@ -34,7 +34,7 @@ void Executor::prepare(Run& run) {
   try {
     run.flaw = nullptr;
     try {
-      mark_ready(run);
+      device_.mark_ready(run);
     } catch (const std::runtime_error&) {  // of the device
       run.flaw = std::current_exception();
     }
@@ -233,9 +233,9 @@ void Executor::start(ActivePart& part, StepId step) {
     case StepKind::Copy:
     case StepKind::Reduce:
     case StepKind::Clear:
-      return start_compute(part, step);
+      return computing_.start(part, step);
     case StepKind::Kernel:
-      return start_kernel(part, step);
+      return computing_.start_kernel(part, step);
     case StepKind::Release:
       give_back(part.buffer(part.graph->steps()[step].to), memory_);
       return complete(part, step);
@@ -300,7 +300,7 @@ void Executor::finish_run(Run& run, const Status& status) {
   run.finished = true;
   alarms_.note_end();
   run.status = status;
-  if (run.holds) holds_->release(run.holds);
+  device_.release_streams(run);
   if (tracer_) tracer_->call_ended(run);
   const Run& first = run.first ? *run.first : run;
   if (run.call.options.notify && has_ended(first)) alarms_.push({*run.call.options.notify, outcome(first)});
@@ -338,7 +338,7 @@ void Executor::lay_aside_parts(Run& run) {
 
 /// Keeps an unused run for a call like its last one, or makes it an empty one.
 void Executor::recycle(Run& run) {
-  if (run.after) made_device_->device().give_back(std::exchange(run.after, nullptr));
+  device_.forget(run);
   if (run.kind != RunKind::Collective) {
     run.first = run.next = nullptr;
     return messages_.give_back(&as_message(run));

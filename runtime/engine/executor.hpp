@@ -13,10 +13,9 @@
 #include "runtime/engine/alarms.hpp"
 #include "runtime/engine/boards.hpp"
 #include "runtime/engine/clients.hpp"
-#include "runtime/engine/compute.hpp"
+#include "runtime/engine/computing.hpp"
 #include "runtime/engine/deadlines.hpp"
 #include "runtime/engine/deferred.hpp"
-#include "runtime/engine/device_compute.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/failures.hpp"
 #include "runtime/engine/link.hpp"
@@ -25,9 +24,9 @@
 #include "runtime/engine/message_graphs.hpp"
 #include "runtime/engine/operation.hpp"
 #include "runtime/engine/run_tracer.hpp"
+#include "runtime/engine/served_device.hpp"
 #include "runtime/engine/stages.hpp"
 #include "runtime/engine/steps.hpp"
-#include "runtime/engine/stream_holds.hpp"
 #include "runtime/engine/watched.hpp"
 #include "runtime/engine/wire.hpp"
 #include "runtime/observe/flight_record.hpp"
@@ -148,7 +147,7 @@ class Executor final : public Watched, private Receiver, private Steps {
   /// before begin to map the memory of the copies, and do not count as able until they have answered.
   bool neighbours_map_copies(const Client& communicator);
   /// Has a call been served whose data lie on a device?
-  bool has_device() const { return device_.load(std::memory_order_acquire); }
+  bool has_device() const { return device_.compute() != nullptr; }
   MessageRun& take_message() { return *messages_.take(); }
   /// Makes all that a run needs to begin, so that it can be numbered after that. If it throws std::bad_alloc, nothing
   /// has changed.
@@ -214,21 +213,11 @@ class Executor final : public Watched, private Receiver, private Steps {
   void empty(CollectiveRun& call);
 
   // Computing (executor_compute.cpp)
-  void start_compute(ActivePart& part, StepId step);
-  void start_work(const StepOf& step, const Computation& what, const Holder& holder) override;
-  void copy_for_work(Work& work);
-  Compute* compute_for(const Computation& what);
-  bool advance_works();
-  void start_kernel(ActivePart& part, StepId step);
-  bool is_computing() const { return works_.in_use() > 0; }
-  bool end_works();
-  void end_work(Work& work);
+  void end_work(const Work& work) override;
   void kernel_failed(CollectiveRun& call, const Work& work);
 
   // Data on a device (executor_device.cpp)
-  Status open_device(const Memory& memory);
-  void mark_ready(Run& run);
-  bool is_staged(const Run& run, MemoryKind memory);
+  void open_device(kernels::Device& device);
   void stage_more(ActivePart& part, StepId step);
   void end_stage(const Work& work);
   void end_use(Stage& stage, const StepOf& step);
@@ -310,7 +299,6 @@ class Executor final : public Watched, private Receiver, private Steps {
   void check_time();
   bool is_neglected();
   bool may_sleep();
-  bool works_may_sleep();
   void wake();
   void give_way() const;
 
@@ -346,18 +334,12 @@ class Executor final : public Watched, private Receiver, private Steps {
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
-  ObjectPool<Work> works_;
   MemoryPools memory_;
   Stages stages_;
   std::byte* probe_ = nullptr;        // a byte of mappable memory, to ask whether others map it; null: not asked yet
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
-  const std::unique_ptr<Compute> compute_;  // of the host; ends before the memory that its works use
-  // The device of this executor's calls, and the streams that wait for them. Both are made under the lock, and stay.
-  std::unique_ptr<DeviceCompute> made_device_;
-  std::unique_ptr<StreamHolds> holds_;
-  std::atomic<DeviceCompute*> device_{nullptr};
-  bool stages_all_ = true;  // the transport takes no memory of the device
+  ServedDevice device_;
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;
@@ -376,6 +358,7 @@ class Executor final : public Watched, private Receiver, private Steps {
   Deferred deferred_;
   Failures failures_;
   Deadlines deadlines_;
+  Computing computing_;
   Absence absence_;
   Alarms alarms_;
   Boards boards_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/engine/batch.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
@@ -16,64 +15,25 @@ namespace {
 constexpr std::size_t stage_bytes = 4 << 20;  // shorter copies would not reach the speed of the bus
 constexpr std::uint32_t most_stages = 2;      // of one send: one is copied while the other one is on the wire
 
-/// May data of a call with this kind of memory lie where the device says that they lie?
-bool may_lie(MemoryKind given, MemoryKind found) {
-  if (is_on_device(given)) return is_on_device(found);
-  return found != MemoryKind::Cuda;
-}
-
 }  // namespace
 
 Status Executor::serve(const Memory& memory, std::span<const void* const> addresses) {
-  DeviceCompute* compute = device_.load(std::memory_order_acquire);
-  if (is_on_device(memory.kind) && !compute) {
-    if (Status opened = open_device(memory); !opened) return opened;
-    compute = device_.load(std::memory_order_acquire);
+  if (is_on_device(memory.kind) && !device_.compute()) {
+    const auto found = device_.find(memory);
+    if (!found) return found.status();
+    open_device(**found);
   }
-  if (!compute) return {};
-  const kernels::Device& device = compute->device();
-  if (is_on_device(memory.kind) && memory.device != device.number()) {
-    return {
-        Code::Unsupported,
-        fmt::format("a buffer lies on device {}; this process computes on device {}, where the buffers of its first "
-                    "such call lay",
-                    memory.device, device.number())};
-  }
-  for (const void* address : addresses) {
-    if (!address) continue;
-    const Memory found = device.where(address);
-    if (!may_lie(memory.kind, found.kind)) {
-      return {Code::InvalidArgument, fmt::format("the buffer at {} is said to lie in {} memory; it lies in {} memory",
-                                                 address, to_string(memory.kind), to_string(found.kind))};
-    }
-    if (found.kind == MemoryKind::Cuda && found.device != device.number()) {
-      return {Code::InvalidArgument, fmt::format("the buffer at {} is said to lie on device {}; it lies on device {}",
-                                                 address, memory.device, found.device)};
-    }
-  }
-  return {};
+  return device_.check(memory, addresses);
 }
 
-Status Executor::open_device(const Memory& memory) {
-  const auto opened = options_.device ? Result(options_.device) : kernels::open_device(memory.device);
-  if (!opened) {
-    return {Code::Unsupported, fmt::format("a buffer lies in {} memory of device {}: {}", to_string(memory.kind),
-                                           memory.device, opened.status().message())};
-  }
+void Executor::open_device(kernels::Device& device) {
   Lock lock(*this);
-  if (made_device_) return {};
-  kernels::Device& device = **opened;
-  made_device_ = std::make_unique<DeviceCompute>(device);
-  holds_ = std::make_unique<StreamHolds>(device);
-  memory_.add(device.memory());
-  memory_.add(device.pinned());
+  if (device_.compute()) return;
   const Status direct = transport_->viable({.kind = MemoryKind::Cuda, .device = device.number()});
-  stages_all_ = !direct;
-  if (!options_.progress_thread) alarms_.watch(made_device_->event_fd());
-  device_.store(made_device_.get(), std::memory_order_release);
+  device_.open(device, direct.is_ok());
+  if (!options_.progress_thread) alarms_.watch(device_.compute()->event_fd());
   log_info(Subsystem::Executor, "calls compute on device {} ({}); messages {}", device.number(), device.name(),
            direct ? "leave from its memory" : fmt::format("go through pinned memory: {}", direct.message()));
-  return {};
 }
 
 Status Executor::hold(Run& first, void* stream) {
@@ -83,31 +43,7 @@ Status Executor::hold(Run& first, void* stream) {
             "the request on the host"};
   }
   Lock lock(*this);
-  if (has_ended(first)) return {};
-  if (!holds_) return {Code::Unsupported, "a stream can't wait for a call before a call had its data on a device"};
-  try {
-    for (Run* run = &first; run; run = run->next) {
-      if (!run->finished) holds_->hold(stream, run->holds);
-    }
-  } catch (const std::exception& error) {
-    return {Code::Internal, fmt::format("the stream can't wait for the call: {}", error.what())};
-  }
-  return {};
-}
-
-/// Notes when the buffers of a run are ready.
-void Executor::mark_ready(Run& run) {
-  if (run.call.memory.kind != MemoryKind::Cuda) return;
-  kernels::Device& device = made_device_->device();
-  if (!run.after) run.after = device.take_event();
-  device.record(run.after, run.call.memory.stream);
-}
-
-/// Do the run's messages with this memory go through pinned memory? Before the buffers are ready all do, because a copy
-/// can wait for that on the device.
-bool Executor::is_staged(const Run& run, MemoryKind memory) {
-  if (memory != MemoryKind::Cuda) return false;
-  return stages_all_ || !made_device_->device().has_passed(run.after);
+  return device_.hold(first, stream);
 }
 
 /// Copies further ranges of a message to stages.
@@ -122,7 +58,7 @@ void Executor::stage_more(ActivePart& part, StepId id) {
     const Computation copy{.kind = StepKind::Send,
                            .to = {stage.memory, bytes, Dtype::U8, Reduction::Sum, MemoryKind::CudaHost},
                            .from = {from.data + stage.offset, bytes, Dtype::U8, Reduction::Sum, from.memory}};
-    start_work({&part, id}, copy, {.stage = &stage});
+    computing_.start_work({&part, id}, copy, {.stage = &stage});
   }
 }
 

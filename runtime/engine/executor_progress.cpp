@@ -56,15 +56,16 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       stages_(memory_),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
                 discards_),
-      compute_(options.compute ? options.compute() : host_compute()),
+      device_(options_, memory_),
       record_(options.time),
       tick_scale_(options.time),
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
       failures_(rank, deferred_),
       deadlines_(options_, rank, size, *transport_, communicators_, failures_),
-      boards_({options_, kernels_, alarms_, record_, failures_, stages_, *this}, size) {
+      computing_({options_, kernels_, memory_, device_, record_, failures_, *this}),
+      boards_({options_, kernels_, alarms_, record_, failures_, stages_, computing_, *this}, size) {
   if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
-  for (int fd : {transport_->event_fd(), compute_->event_fd(), alarms_.doorbell().event_fd()}) alarms_.watch(fd);
+  for (int fd : {transport_->event_fd(), computing_.event_fds()[0], alarms_.doorbell().event_fd()}) alarms_.watch(fd);
 }
 
 Executor::~Executor() {
@@ -131,7 +132,8 @@ bool Executor::is_neglected() {
 }
 
 bool Executor::progress_locked() {
-  const bool computed = is_computing() && end_works();
+  const bool computed = computing_.is_busy() && computing_.end_works();
+  if (computed) wake();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
   bool moved = !boards_.empty() && boards_.advance();
   if (!moved || is_neglected()) {
@@ -159,11 +161,11 @@ bool Executor::progress() {
   {
     Lock lock(*this);
     moved = progress_locked();
-    computing = is_computing();
+    computing = computing_.is_busy();
     if (!moved) check_time();
     if (deadlines_.has_runs()) absence_.make_progress(options_.time.ticks_now());
   }
-  if (computing && advance_works()) {
+  if (computing && computing_.advance()) {
     Lock lock(*this);
     moved = true;
     progress_locked();
@@ -180,7 +182,7 @@ std::optional<Finished> Executor::next_finished() {
 bool Executor::arm() {
   Lock lock(*this);
   if (!alarms_.may_begin_sleep() || !deferred_.is_empty()) return false;
-  if (!options_.progress_thread && !works_may_sleep()) return false;
+  if (!options_.progress_thread && !computing_.may_sleep()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
     alarms_.set_timer(deadlines_.next(), options_.time.coarse_now());
@@ -195,17 +197,10 @@ void Executor::wake() {
   if (!options_.progress_thread) alarms_.wake_loop();
 }
 
-/// Asks the compute for an event. Returns false if a work wants a turn of a thread, or has ended.
-bool Executor::works_may_sleep() {
-  if (!is_computing()) return true;
-  if (compute_->wants_turn() || !compute_->arm()) return false;
-  return !made_device_ || (!made_device_->wants_turn() && made_device_->arm());
-}
-
 /// Asks the transport and the compute for an event. Returns false if there is something to do before an event comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
-  if (!works_may_sleep()) return false;
+  if (!computing_.may_sleep()) return false;
   if (!boards_.may_sleep()) return false;
   return !links_.needs_pump() && !failures_.are_waiting() && options_.time.coarse_now() < deadlines_.next() &&
          transport_->arm();

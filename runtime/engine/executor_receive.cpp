@@ -98,8 +98,8 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
       what.scale = scale_of(part, step);
       what.own = part.run->call.own;
     }
-    if (compute_for(what)) {
-      start_work({&part, id}, what, holder);
+    if (computing_.needs_work(what)) {
+      computing_.start_work({&part, id}, what, holder);
       return true;
     }
     carry_out(kernels_, what);
@@ -146,7 +146,7 @@ bool Executor::start_fetch(Rank peer, Fifo<Fetch>& lane) {
     read_in_place(fetch);
     return true;
   }
-  const bool is_staged_here = is_staged(*part.run, final);
+  const bool is_staged_here = device_.stages(*part.run, final);
   const bool needs_slot = step.kind == StepKind::ReceiveReduce || is_staged_here;
   if (needs_slot && slots_in_use_ == options_.slots) {
     waiting_for_slot_ = true;

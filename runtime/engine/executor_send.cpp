@@ -27,7 +27,7 @@ MessageHeader header_of(const ActivePart& part, const Step& step, std::uint64_t 
 void Executor::start_send(ActivePart& part, StepId step) {
   const Step& what = part.graph->steps()[step];
   const Rank peer = part.process_at(what.peer);
-  if (is_staged(*part.run, part.buffer(what.from).memory) && resolve(part, what.from).count > 0) {
+  if (device_.stages(*part.run, part.buffer(what.from).memory) && resolve(part, what.from).count > 0) {
     return stage_more(part, step);
   }
   links_[peer].sends.push(part.run->call.options.priority, {.step = {&part, step}});

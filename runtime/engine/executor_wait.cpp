@@ -69,12 +69,12 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
       Lock lock(*this);
       for (int round = 0; round < rounds_under_lock && !computing && !(ended = done()); ++round) {
         if (progress_locked()) idle_rounds = 0;
-        computing = is_computing();
+        computing = computing_.is_busy();
       }
     }
     flush_deferred();
     if (ended) return true;
-    if (computing && advance_works()) idle_rounds = 0;
+    if (computing && computing_.advance()) idle_rounds = 0;
     const auto now = options_.time.now();
     if (now >= until) return ended_by_now(done);
     if (idle_rounds == 0) {
@@ -92,7 +92,7 @@ bool Executor::ended_by_now(const Done& done) {
   bool ended = false;
   {
     Lock lock(*this);
-    if (is_computing()) progress_locked();
+    if (computing_.is_busy()) progress_locked();
     check_time();
     ended = done();
   }
@@ -119,11 +119,11 @@ void Executor::sleep_on_events(Clock::duration longest) {
   {
     Lock lock(*this);
     // A job that has failed waits for release(), and for works that use the callers' memory.
-    armed = state_ == State::Running ? may_sleep() : works_may_sleep();
+    armed = state_ == State::Running ? may_sleep() : computing_.may_sleep();
     transport_fd = transport_->event_fd();
   }
-  const DeviceCompute* const device = device_.load(std::memory_order_acquire);
-  const std::array fds = {transport_fd, compute_->event_fd(), device ? device->event_fd() : -1};
+  const auto [host_fd, device_fd] = computing_.event_fds();
+  const std::array fds = {transport_fd, host_fd, device_fd};
   armed ? sleeper.sleep(fds, longest) : std::this_thread::yield();
 }
 
@@ -137,11 +137,11 @@ void Executor::progress_loop() {
     {
       Lock lock(*this);
       moved = progress_locked();
-      computing = is_computing();
+      computing = computing_.is_busy();
       goes_on = state_ == State::Running || computing;
     }
     flush_deferred();
-    if (computing && advance_works()) moved = true;
+    if (computing && computing_.advance()) moved = true;
     if (moved) {
       idle_since = options_.time.now();
     } else if (goes_on) {

@@ -11,8 +11,8 @@ class Steps {
   /// The step has ended. This may start others, and it may end the part and the run, which must not be touched after
   /// it.
   virtual void complete(ActivePart& part, StepId step) = 0;
-  /// Starts a work of a step. `holder` is let go when the work ends.
-  virtual void start_work(const StepOf& step, const Computation& what, const Holder& holder) = 0;
+  /// A work of a step has ended. Its holder is not needed any more.
+  virtual void end_work(const Work& work) = 0;
   /// Wakes a process of the job by an empty message.
   virtual void wake_process(Rank process) = 0;
 
