@@ -211,9 +211,9 @@ void Executor::settle() {
     } else if (links_.needs_pump()) {
       const Rank peer = links_.take_pump();
       failures_.serve(nullptr, [&] {
-        start_sends(peer);
-        start_fetches(peer);
-        return_credit(peer);
+        outgoing_.start_sends(peer);
+        incoming_.start_fetches(peer);
+        outgoing_.return_credit(peer);
       });
     } else {
       return;
@@ -226,10 +226,10 @@ void Executor::start(ActivePart& part, StepId step) {
   if (tracer_) tracer_->step_started(part, step);
   switch (part.graph->steps()[step].kind) {
     case StepKind::Send:
-      return start_send(part, step);
+      return outgoing_.start(part, step);
     case StepKind::Receive:
     case StepKind::ReceiveReduce:
-      return start_receive(part, step);
+      return incoming_.start(part, step);
     case StepKind::Copy:
     case StepKind::Reduce:
     case StepKind::Clear:
@@ -312,6 +312,11 @@ void Executor::finish_run(Run& run, const Status& status) {
   }
   if (run.operations > 0) return;
   run.settle(true);
+  let_go(run);
+}
+
+void Executor::free(Run& run) {
+  if (options_.progress_thread) ended_.notify_all();
   let_go(run);
 }
 

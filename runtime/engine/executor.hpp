@@ -18,11 +18,13 @@
 #include "runtime/engine/deferred.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/failures.hpp"
+#include "runtime/engine/incoming.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
 #include "runtime/engine/memory_pools.hpp"
 #include "runtime/engine/message_graphs.hpp"
-#include "runtime/engine/operation.hpp"
+#include "runtime/engine/operations.hpp"
+#include "runtime/engine/outgoing.hpp"
 #include "runtime/engine/run_tracer.hpp"
 #include "runtime/engine/served_device.hpp"
 #include "runtime/engine/stages.hpp"
@@ -177,8 +179,6 @@ class Executor final : public Watched, private Receiver, private Steps {
   /// What the executor counts for job_counters().
   struct Tally {
     std::uint64_t duplicate_fragments = 0;
-    std::uint64_t descriptor_messages = 0;
-    std::uint64_t mapped_messages = 0;
     std::uint64_t waited = 0;        ///< in ticks
     std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
@@ -214,13 +214,12 @@ class Executor final : public Watched, private Receiver, private Steps {
 
   // Computing (executor_compute.cpp)
   void end_work(const Work& work) override;
+  void free(Run& run) override;
+  void wake_process(Rank process) override { outgoing_.send_credit(process); }
   void kernel_failed(CollectiveRun& call, const Work& work);
 
   // Data on a device (executor_device.cpp)
   void open_device(kernels::Device& device);
-  void stage_more(ActivePart& part, StepId step);
-  void end_stage(const Work& work);
-  void end_use(Stage& stage, const StepOf& step);
   void device_failed(const Work& work);
 
   // Messages (executor_messages.cpp)
@@ -241,23 +240,7 @@ class Executor final : public Watched, private Receiver, private Steps {
   void flush_reports();
   void tell(const std::vector<Trouble>& reports) const;
 
-  // Sending (executor_send.cpp)
-  void start_send(ActivePart& part, StepId step);
-  void start_sends(Rank peer);
-  bool is_read_in_place(Rank peer, std::span<const std::byte> bytes) const;
-  bool may_be_eager(const Link& to, std::size_t bytes) const;
-  void send_message(const Sending& next);
-  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager, bool mapped);
-  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager, Stage* stage);
-  bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
-  void end_send(Operation* operation, bool sent);
-  bool end_operation(Operation* operation, bool well);
-  void return_credit(Rank peer);
-  void wake_process(Rank peer) override { send_credit(peer); }
-  void send_credit(Rank peer);
-
   // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
-  void send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks);
   void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
   void send_answers();
 
@@ -270,7 +253,6 @@ class Executor final : public Watched, private Receiver, private Steps {
   std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
   void take_credits(Rank from, std::uint64_t credits);
   void distrust(Rank from, std::string what);
-  void give_credit(Rank sender, std::size_t bytes);
   Client* addressee(const MessageHeader& header) const;
   void take_eager(Client& communicator, const Arrival& message, std::span<const std::byte> bytes);
   bool take_descriptor(Client& communicator, const Arrival& message, Descriptor descriptor);
@@ -278,21 +260,6 @@ class Executor final : public Watched, private Receiver, private Steps {
   void violation(Client& communicator, const Arrival& message, std::string text);
   void adopt_early_messages(ActivePart& part);
   void refuse_early_messages(const ActivePart& part);
-
-  // Receiving (executor_receive.cpp)
-  void start_receive(ActivePart& part, StepId step);
-  void take_landing(ActivePart& part, StepId step);
-  std::byte* place_of(ActivePart& part, const Step& step, const StepState& state);
-  bool consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes,
-               const Holder& holder);
-  void note_consumed(ActivePart& part, StepId step, std::size_t bytes);
-  void release_held(const Holder& holder, std::size_t bytes);
-  void end_use(Landing& landing);
-  void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
-  void start_fetches(Rank peer);
-  bool start_fetch(Rank peer, Fifo<Fetch>& lane);
-  void read_in_place(const Fetch& fetch);
-  void end_fetch(Operation* operation, bool fetched);
 
   // Progress (executor_progress.cpp)
   bool progress_locked();
@@ -317,9 +284,6 @@ class Executor final : public Watched, private Receiver, private Steps {
   const std::unique_ptr<Transport> transport_;
   const Rank rank_, size_;
   const ExecutorOptions options_;
-  const std::size_t fragment_bytes_;
-  const std::uint64_t credit_threshold_;
-  const std::uint32_t most_ranges_waiting_;
   const MessageGraphs message_graphs_;
   const kernels::Backend& kernels_;
 
@@ -333,15 +297,13 @@ class Executor final : public Watched, private Receiver, private Steps {
   // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;
-  ObjectPool<Operation> operations_;
+  Operations operations_;
   MemoryPools memory_;
   Stages stages_;
   std::byte* probe_ = nullptr;        // a byte of mappable memory, to ask whether others map it; null: not asked yet
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
   ServedDevice device_;
-  std::uint32_t slots_in_use_ = 0;
-  bool waiting_for_slot_ = false;
   FlightRecord record_;
   const TickScale tick_scale_;
   Tally tally_;
@@ -362,6 +324,8 @@ class Executor final : public Watched, private Receiver, private Steps {
   Absence absence_;
   Alarms alarms_;
   Boards boards_;
+  Outgoing outgoing_;
+  Incoming incoming_;
   std::condition_variable ended_;  // tells that a run has ended, with a progress thread
   std::thread thread_;
 

@@ -52,7 +52,7 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
     if (!header || header->kind == MessageKind::Credit) return;
     if (header->kind == MessageKind::Statement) return hear_statement(from, *header, bytes);
     Client* const communicator = addressee(*header);
-    if (!communicator) return give_credit(from, bytes.size());
+    if (!communicator) return incoming_.give_credit(from, bytes.size());
     failures_.serve(communicator, [&] { take_eager(*communicator, {from, *header, bytes.size(), true}, bytes); });
   });
 }
@@ -65,17 +65,11 @@ void Executor::take_eager(Client& communicator, const Arrival& message, std::spa
   if (at.landing) return landings_.keep(*at.landing, offset, bytes);
   bool is_held = false;
   if (at.part) {
-    failures_.guard(
-        [&] { is_held = consume(*at.part, at.step, offset, bytes, {.is_lent = true, .sender = message.from}); });
+    failures_.guard([&] {
+      is_held = incoming_.take({at.part, at.step}, offset, bytes, {.is_lent = true, .sender = message.from});
+    });
   }
-  if (!is_held) give_credit(message.from, bytes.size());
-}
-
-/// Gives credit for an eager fragment of so many bytes that has been consumed.
-void Executor::give_credit(Rank sender, std::size_t bytes) {
-  Link& from = links_[sender];
-  from.consumed += bytes + fragment_charge;
-  if (from.owed() >= credit_threshold_) links_.request_pump(sender);
+  if (!is_held) incoming_.give_credit(message.from, bytes.size());
 }
 
 void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
@@ -98,17 +92,16 @@ void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes,
 bool Executor::take_descriptor(Client& communicator, const Arrival& message, Descriptor descriptor) {
   const Place at = place(communicator, message);
   const std::size_t offset = message.header.offset;
-  Link& sender = links_[message.from];
   if (at.part) {
-    links_.request_pump(message.from);
-    sender.fetches.push(at.part->run->call.options.priority, {{at.part, at.step}, offset, descriptor});
+    incoming_.take({at.part, at.step}, offset, descriptor);
     return true;
   }
   if (!at.landing) return false;
   if (landings_.keep(*at.landing, offset, descriptor)) return true;
   violation(communicator, message,
             communicator.matching().text_of_violation(
-                message, fmt::format("{} waiting from that rank already", count_of(sender.offered, "message"))));
+                message,
+                fmt::format("{} waiting from that rank already", count_of(links_[message.from].offered, "message"))));
   return false;
 }
 
@@ -159,7 +152,7 @@ void Executor::on_complete(Token token, const Status& status) {
   failures_.serve(communicator, [&] {
     if (!status) operation_failed(*operation, status);
     const bool well = status.is_ok() && !(communicator && failures_.is_doomed(*communicator));
-    operation->fetch ? end_fetch(operation, well) : end_send(operation, well);
+    operation->fetch ? incoming_.end(*operation, well) : outgoing_.end(*operation, well);
   });
 }
 

@@ -9,18 +9,17 @@ void Executor::end_work(const Work& work) {
   const auto [part, id] = work.step;
   Run& run = *part->run;
   const std::size_t received = work.kernel ? 0 : work.computation.from.bytes();
-  if (!work.kernel) release_held(work.holder, received);
+  if (!work.kernel) incoming_.release(work.holder, received);
   --run.operations;
   Stage* const stage = work.kernel ? nullptr : work.holder.stage;
   if (stage && (run.finished || !work.status)) stages_.release(*stage);
   if (run.finished) {  // it has failed
-    if (run.operations > 0) return;
-    if (options_.progress_thread) ended_.notify_all();
-    return let_go(run);
+    if (run.operations == 0) free(run);
+    return;
   }
   if (!work.kernel && !work.status) return device_failed(work);
-  if (stage) return part->graph->steps()[id].sends() ? end_stage(work) : boards_.end_copy(work);
-  if (part->graph->steps()[id].receives()) return note_consumed(*part, id, received);
+  if (stage) return part->graph->steps()[id].sends() ? outgoing_.end_stage(work) : boards_.end_copy(work);
+  if (part->graph->steps()[id].receives()) return incoming_.end_work(work.step, received);
   if (work.kernel) {
     CollectiveRun& call = as_collective(run);
     if (!work.status) return kernel_failed(call, work);

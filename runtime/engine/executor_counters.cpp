@@ -30,8 +30,8 @@ JobCounters Executor::job_counters() const {
                   .parked_bytes = landings_.tally().bytes,
                   .waiting_messages = landings_.in_use(),
                   .duplicate_fragments = tally_.duplicate_fragments,
-                  .descriptor_messages = tally_.descriptor_messages,
-                  .mapped_messages = tally_.mapped_messages,
+                  .descriptor_messages = outgoing_.descriptor_messages(),
+                  .mapped_messages = outgoing_.mapped_messages(),
                   .staged_bytes = stages_.bytes(),
                   .stalls = deadlines_.stalls()};
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(traffic_with(peer));

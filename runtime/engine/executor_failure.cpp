@@ -41,6 +41,7 @@ void Executor::fail(const Status& verdict) {
     state_ = State::Failed;
     verdict_ = verdict;
     for (Client* communicator : communicators_) end_calls(*communicator, verdict);
+    incoming_.abandon();
     alarms_.forget(transport_->event_fd());
     access_ = transport_->abandon();
     keeps_memory_ = access_ == Access::Devices;
@@ -66,7 +67,7 @@ void Executor::release(bool all_have_stopped) {
 
 /// Ends all operations. Nobody may touch their memory any more.
 void Executor::end_operations() {
-  operations_.each_taken([&](Operation& one) { one.fetch ? end_fetch(&one, false) : end_send(&one, false); });
+  operations_.each_taken([&](Operation& one) { one.fetch ? incoming_.end(one, false) : outgoing_.end(one, false); });
 }
 
 /// Keeps the memory that others can still touch until the process ends: the callers' memory that runs hold, and landing
@@ -163,18 +164,8 @@ void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
   const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
   ready_.remove_if(is_theirs);
   boards_.remove_if(belongs);
-  for (Link& peer : links_) {
-    peer.sends.remove_if([&](const Sending& next) {
-      if (!is_theirs(next.step)) return false;
-      if (next.stage) stages_.release(*next.stage);
-      return true;
-    });
-    peer.fetches.remove_if([&](const Fetch& fetch) {
-      if (!is_theirs(fetch.step)) return false;
-      discards_.push_back(fetch.descriptor);
-      return true;
-    });
-  }
+  outgoing_.remove_if(belongs);
+  incoming_.remove_if(belongs);
 }
 
 void Executor::after_handlers() {

@@ -20,10 +20,6 @@ std::size_t most_descriptors(const ExecutorOptions& options) {
   return std::max(least_offer, std::size_t{64} * (options.max_runs + options.max_messages));
 }
 
-std::size_t fragment_size(const Transport& transport) {
-  return std::max<std::size_t>(transport.eager_limit() / 64 * 64, 64);
-}
-
 }  // namespace
 
 Executor::Lock::Lock(const Executor& executor) : executor_(executor), lock_(executor.mutex_, std::try_to_lock) {
@@ -47,11 +43,9 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       rank_(rank),
       size_(size),
       options_(options),
-      fragment_bytes_(fragment_size(*transport_)),
-      credit_threshold_(credit_threshold(options.credit_bytes)),
-      most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
       kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
+      operations_(links_, *this),
       memory_(options.memory),
       stages_(memory_),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
@@ -63,7 +57,11 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       failures_(rank, deferred_),
       deadlines_(options_, rank, size, *transport_, communicators_, failures_),
       computing_({options_, kernels_, memory_, device_, record_, failures_, *this}),
-      boards_({options_, kernels_, alarms_, record_, failures_, stages_, computing_, *this}, size) {
+      boards_({options_, kernels_, alarms_, record_, failures_, stages_, computing_, *this}, size),
+      outgoing_({options_, *transport_, links_, operations_, stages_, computing_, device_, record_, tracer_.get(),
+                 failures_, *this}),
+      incoming_({options_, rank, kernels_, *transport_, links_, operations_, memory_, landings_, discards_, stages_,
+                 computing_, device_, record_, failures_, *this}) {
   if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
   for (int fd : {transport_->event_fd(), computing_.event_fds()[0], alarms_.doorbell().event_fd()}) alarms_.watch(fd);
 }
@@ -80,7 +78,7 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     if (state_ != State::Running) return verdict_;
     if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
     log_debug(Subsystem::Transport, "{} for {}, eager messages of {} bytes at most", transport_->name(),
-              count_of(size_, "rank"), fragment_bytes_);
+              count_of(size_, "rank"), outgoing_.fragment_bytes());
   }
   if (!options_.progress_thread) return {};
   try {
@@ -95,7 +93,10 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   {
     Lock lock(*this);
     if (state_ == State::Closed) return {};
-    if (state_ == State::Running) state_ = State::Closing;
+    if (state_ == State::Running) {
+      state_ = State::Closing;
+      incoming_.abandon();
+    }
   }
   alarms_.wake_next_sleeper();
   if (thread_.joinable()) {

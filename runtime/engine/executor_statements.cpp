@@ -11,34 +11,10 @@ void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {
     Client* const client = communicators_.find(communicator);
     if (state_ != State::Running || !client) return;
     for (Rank peer = 0; peer < size_; ++peer) {
-      if (peer != rank_ && client->group().rank_of(peer) >= 0) send_statement(*client, run, peer, true);
+      if (peer != rank_ && client->group().rank_of(peer) >= 0) outgoing_.send_statement(*client, run, peer, true);
     }
   }
   flush_deferred();
-}
-
-void Executor::send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks) {
-  auto posted = communicator.runs().posted(run);
-  if (!posted) return;
-  Operation* operation = operations_.take();
-  operation->stage = nullptr;
-  operation->statement = encode(*posted);
-  if (operation->statement.size() > fragment_bytes_) {
-    posted->before.clear();
-    operation->statement = encode(*posted);
-  }
-  operation->header = {.communicator = communicator.id(),
-                       .bytes = operation->statement.size(),
-                       .credits = links_[peer].tell(),
-                       .run = run,
-                       .index = asks,
-                       .kind = MessageKind::Statement};
-  operation->step = {};
-  operation->peer = peer;
-  operation->bytes = operation->statement.size();
-  operation->on_wire = 0;
-  operation->fetch = false;
-  hand_over(operation, operation->statement, Delivery::Eager);
 }
 
 /// Takes a statement, and answers it if it asks. A rank whose communicator has failed answers too, as the rank that
@@ -61,7 +37,7 @@ void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<
 
 void Executor::send_answers() {
   if (answers_.empty() || state_ != State::Running) return;
-  for (const Answer& answer : answers_) send_statement(*answer.communicator, answer.run, answer.to, false);
+  for (const Answer& answer : answers_) outgoing_.send_statement(*answer.communicator, answer.run, answer.to, false);
   answers_.clear();
 }
 

@@ -13,6 +13,8 @@ class Steps {
   virtual void complete(ActivePart& part, StepId step) = 0;
   /// A work of a step has ended. Its holder is not needed any more.
   virtual void end_work(const Work& work) = 0;
+  /// The run has ended before, and nothing uses its buffers any more.
+  virtual void free(Run& run) = 0;
   /// Wakes a process of the job by an empty message.
   virtual void wake_process(Rank process) = 0;
 
