@@ -11,26 +11,20 @@
 
 #include "runtime/engine/absence.hpp"
 #include "runtime/engine/alarms.hpp"
-#include "runtime/engine/boards.hpp"
+#include "runtime/engine/arrivals.hpp"
 #include "runtime/engine/clients.hpp"
-#include "runtime/engine/computing.hpp"
 #include "runtime/engine/deadlines.hpp"
 #include "runtime/engine/deferred.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/failures.hpp"
-#include "runtime/engine/incoming.hpp"
+#include "runtime/engine/landings.hpp"
 #include "runtime/engine/link.hpp"
-#include "runtime/engine/matching.hpp"
 #include "runtime/engine/memory_pools.hpp"
-#include "runtime/engine/message_graphs.hpp"
-#include "runtime/engine/operations.hpp"
-#include "runtime/engine/outgoing.hpp"
 #include "runtime/engine/run_tracer.hpp"
+#include "runtime/engine/scheduler.hpp"
 #include "runtime/engine/served_device.hpp"
-#include "runtime/engine/stages.hpp"
-#include "runtime/engine/steps.hpp"
+#include "runtime/engine/statements.hpp"
 #include "runtime/engine/watched.hpp"
-#include "runtime/engine/wire.hpp"
 #include "runtime/observe/flight_record.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/job_counters.hpp"
@@ -38,15 +32,15 @@
 
 namespace lacuna::runtime {
 
-/// Runs the steps of graphs: it keeps the steps that are ready, hands messages to the transport, takes what arrives,
-/// and makes the progress of this rank. Each rank has one, which all communicators of the rank share. The watch reaches
-/// all communicators through it.
+/// Runs the calls and messages of this rank: it has the lock, makes progress, lets threads wait, and ends what fails. A
+/// Scheduler runs the steps, and Arrivals take what the transport brings. Each rank has one executor, which all
+/// communicators of the rank share. The watch reaches all communicators through it.
 ///
 /// Thread rule: any thread may call public functions, but some are for communicators only, under a Lock. What they call
 /// runs under `mutex_`, which a progress loop lets go of between rounds. Callbacks of the transport run under it too,
 /// and never call the program. A thread may hold `mutex_` for long, as parts begin and end under it. Only posted() does
 /// not need it.
-class Executor final : public Watched, private Receiver, private Steps {
+class Executor final : public Watched {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
   ~Executor() override;
@@ -144,25 +138,25 @@ class Executor final : public Watched, private Receiver, private Steps {
   void leave(Client& communicator);
   Landings& landings() { return landings_; }
   /// Returns an unused run for the caller to fill. It is the caller's until abandon().
-  CollectiveRun& take_call() { return *calls_.take(); }
+  CollectiveRun& take_call() { return scheduler_.take_call(); }
   /// Can all other ranks of this host read the copies that programs make for them? Ranks that have not been asked
   /// before begin to map the memory of the copies, and do not count as able until they have answered.
   bool neighbours_map_copies(const Client& communicator);
   /// Has a call been served whose data lie on a device?
   bool has_device() const { return device_.compute() != nullptr; }
-  MessageRun& take_message() { return *messages_.take(); }
+  MessageRun& take_message() { return scheduler_.take_message(); }
   /// Makes all that a run needs to begin, so that it can be numbered after that. If it throws std::bad_alloc, nothing
   /// has changed.
-  void prepare(Run& run);
+  void prepare(Run& run) { scheduler_.prepare(run); }
   /// Gives back what prepare() has made.
-  void lay_aside_parts(Run& run);
+  void lay_aside_parts(Run& run) { scheduler_.lay_aside_parts(run); }
   const Status& out_of_memory() const { return failures_.out_of_memory(); }
   /// Starts a batch whose runs are prepared and stand in their communicator's table. Their deadlines count from now.
   /// They may end before this returns. flush_deferred() must be called once the lock is free.
   void begin(Run& first);
   /// Says that nobody needs the run any more. It is recycled once the transport has let go of it. flush_deferred() must
   /// be called once the lock is free.
-  void abandon(Run& run);
+  void abandon(Run& run) { scheduler_.abandon(run); }
   /// Can others touch the memory of failed calls until the process ends?
   bool keeps_memory() const { return keeps_memory_; }
 
@@ -176,100 +170,24 @@ class Executor final : public Watched, private Receiver, private Steps {
   void fail(Client& communicator, const Status& verdict);
 
  private:
-  /// What the executor counts for job_counters().
-  struct Tally {
-    std::uint64_t duplicate_fragments = 0;
-    std::uint64_t waited = 0;        ///< in ticks
-    std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
-  };
-
-  // Counting (executor_counters.cpp)
+  // Calls and devices (executor.cpp)
   Counters traffic_with(Rank peer) const;
-  void count_wait(std::uint64_t begin, bool looked_in_vain);
-
-  // Steps (executor.cpp)
-  bool may_meet(const CollectiveRun& run) const;
-  std::uint32_t parts_in_flight(const CollectiveRun& run) const;
-  std::uint32_t parts_with_copies(const CollectiveRun& run) const;
-  bool has_next_part(const CollectiveRun& run) const;
-  void make_first_parts(CollectiveRun& run);
-  void begin_call(CollectiveRun& run);
-  ActivePart& add_part(Run& run);
-  ActivePart& add_planned_part(CollectiveRun& run);
-  ActivePart& make_part(CollectiveRun& run);
-  void make_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
-  static void renew(ActivePart& part);
-  void lay_out_part(ActivePart& part);
-  void start_part(ActivePart& part);
-  void start_steps(ActivePart& part);
-  void settle();
-  void start(ActivePart& part, StepId step);
-  void complete(ActivePart& part, StepId step) override;
-  void finish_part(ActivePart& part);
-  bool follow(ActivePart& part);
-  void finish_run(Run& run, const Status& status);
-  void let_go(Run& run);
-  void recycle(Run& run);
-  void empty(CollectiveRun& call);
-
-  // Computing (executor_compute.cpp)
-  void end_work(const Work& work) override;
-  void free(Run& run) override;
-  void wake_process(Rank process) override { outgoing_.send_credit(process); }
-  void kernel_failed(CollectiveRun& call, const Work& work);
-
-  // Data on a device (executor_device.cpp)
   void open_device(kernels::Device& device);
-  void device_failed(const Work& work);
-
-  // Messages (executor_messages.cpp)
-  void begin_message(MessageRun& run);
-  ActivePart& make_message_part(MessageRun& run);
-  void receive_landed(const Matching::Met& met);
-  void receive_first(Client& communicator, Place& place, const Arrival& message);
-  void refuse_message(MessageRun& receive, Rank source, const Status& why);
 
   // Failure (executor_failure.cpp)
   void end_calls(Client& communicator, const Status& status);
-  void end_call(CollectiveRun& run, const Status& status);
-  void purge(const std::function<bool(const Run& run)>& belongs);
   void after_handlers();
-  void end_operations();
-  void leave_memory();
   void fail_after_throw();
   void flush_reports();
   void tell(const std::vector<Trouble>& reports) const;
 
-  // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
-  void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
-  void send_answers();
-
-  // What arrives (executor_arrivals.cpp)
-  void on_message(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes) override;
-  void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
-  void on_complete(Token token, const Status& status) override;
-  void on_peer_failure(Peer peer, const Status& status) override;
-  void operation_failed(const Operation& operation, const Status& status);
-  std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
-  void take_credits(Rank from, std::uint64_t credits);
-  void distrust(Rank from, std::string what);
-  Client* addressee(const MessageHeader& header) const;
-  void take_eager(Client& communicator, const Arrival& message, std::span<const std::byte> bytes);
-  bool take_descriptor(Client& communicator, const Arrival& message, Descriptor descriptor);
-  Place place(Client& communicator, const Arrival& message);
-  void violation(Client& communicator, const Arrival& message, std::string text);
-  void adopt_early_messages(ActivePart& part);
-  void refuse_early_messages(const ActivePart& part);
-
-  // Progress (executor_progress.cpp)
+  // Progress and waiting (executor_progress.cpp)
   bool progress_locked();
   void check_time();
   bool is_neglected();
   bool may_sleep();
   void wake();
   void give_way() const;
-
-  // Waiting (executor_wait.cpp)
   template <class Done>
   bool wait_for(const Done& done, Clock::time_point until);
   template <class Done>
@@ -277,6 +195,7 @@ class Executor final : public Watched, private Receiver, private Steps {
   template <class Done>
   bool ended_by_now(const Done& done);
   bool is_over(const std::function<bool()>& done);
+  void count_wait(std::uint64_t begin, bool looked_in_vain);
   void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(Clock::duration longest);
   void progress_loop();
@@ -284,50 +203,33 @@ class Executor final : public Watched, private Receiver, private Steps {
   const std::unique_ptr<Transport> transport_;
   const Rank rank_, size_;
   const ExecutorOptions options_;
-  const MessageGraphs message_graphs_;
-  const kernels::Backend& kernels_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};
 
   Links links_;
-  Lanes<StepOf> ready_;
   Clients communicators_;
-  std::uint32_t neglected_ = 0;  // how often something has moved while nobody looked at the transport
-  // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
-  ObjectPool<CollectiveRun> calls_;
-  ObjectPool<MessageRun> messages_;
-  Operations operations_;
   MemoryPools memory_;
-  Stages stages_;
   std::byte* probe_ = nullptr;        // a byte of mappable memory, to ask whether others map it; null: not asked yet
   std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
   ServedDevice device_;
   FlightRecord record_;
   const TickScale tick_scale_;
-  Tally tally_;
   const std::unique_ptr<RunTracer> tracer_;
-
-  // These members keep what is to be done once the transport's handlers have returned.
-  struct Answer {
-    Client* communicator = nullptr;
-    std::uint32_t run = 0;
-    Rank to = 0;
-  };
-  std::vector<Answer> answers_;  // to statements that ask
-
   Deferred deferred_;
   Failures failures_;
   Deadlines deadlines_;
-  Computing computing_;
   Absence absence_;
   Alarms alarms_;
-  Boards boards_;
-  Outgoing outgoing_;
-  Incoming incoming_;
   std::condition_variable ended_;  // tells that a run has ended, with a progress thread
+  Scheduler scheduler_;
+  Statements statements_;
+  Arrivals arrivals_;
   std::thread thread_;
+
+  std::uint32_t neglected_ = 0;                  // how often something has moved while nobody looked at the transport
+  std::uint64_t waited_ = 0, overlappable_ = 0;  // in ticks; see JobCounters::overlappable_seconds
 
   enum class State : std::uint8_t { Running, Failed, Closing, Closed };
   std::atomic<State> state_{State::Running};  // changes under the lock

@@ -41,11 +41,11 @@ void Executor::fail(const Status& verdict) {
     state_ = State::Failed;
     verdict_ = verdict;
     for (Client* communicator : communicators_) end_calls(*communicator, verdict);
-    incoming_.abandon();
+    scheduler_.incoming().abandon();
     alarms_.forget(transport_->event_fd());
     access_ = transport_->abandon();
     keeps_memory_ = access_ == Access::Devices;
-    if (access_ == Access::Nobody) end_operations();
+    if (access_ == Access::Nobody) scheduler_.end_operations();
   }
   alarms_.wake_next_sleeper();
   alarms_.call_attention();
@@ -56,32 +56,13 @@ void Executor::release(bool all_have_stopped) {
   {
     Lock lock(*this);
     if (state_ != State::Failed) return;
-    if (access_ == Access::Peers && all_have_stopped) end_operations();
-    keeps_memory_ = operations_.in_use() > 0;
+    if (access_ == Access::Peers && all_have_stopped) scheduler_.end_operations();
+    keeps_memory_ = scheduler_.operations().in_use() > 0;
     if (options_.progress_thread) ended_.notify_all();
   }
   alarms_.call_attention();
   alarms_.wake_next_sleeper();
   flush_reports();
-}
-
-/// Ends all operations. Nobody may touch their memory any more.
-void Executor::end_operations() {
-  operations_.each_taken([&](Operation& one) { one.fetch ? incoming_.end(one, false) : outgoing_.end(one, false); });
-}
-
-/// Keeps the memory that others can still touch until the process ends: the callers' memory that runs hold, and landing
-/// slots.
-void Executor::leave_memory() {
-  struct Left {
-    ObjectPool<CollectiveRun> calls;
-    ObjectPool<MessageRun> messages;
-    MemoryPools memory;
-  };
-  static std::mutex mutex;
-  static auto* const left = new std::vector<Left>();
-  const std::lock_guard lock(mutex);
-  left->push_back({std::move(calls_), std::move(messages_), std::move(memory_)});
 }
 
 void Executor::help() {
@@ -102,11 +83,9 @@ const Status& Executor::join(Client& communicator) {
 void Executor::leave(Client& communicator) {
   Reach last = communicator.reach();
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
-  while (CollectiveRun* kept = communicator.kept().take_any()) empty(*kept);
-  calls_.each_taken([&](CollectiveRun& run) { run.laid_out = run.laid_out && run.communicator != &communicator; });
+  scheduler_.forget(communicator);
   failures_.forget(communicator);
-  std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
-  boards_.retire(communicator);
+  statements_.forget(communicator);
   after_handlers();
   communicators_.retire(communicator, std::move(last), tick_scale_.line());
 }
@@ -136,36 +115,11 @@ void Executor::end_calls(Client& communicator, const Status& status) {
   const RunTable& runs = communicator.runs();
   if (!runs.empty()) ending_ = Ending::Leave;
   was_left_waiting_ = was_left_waiting_ || tells_of_no_answer(status);
-  if (runs.calls() > 0)
+  if (runs.calls() > 0) {
     log_info(Subsystem::Executor, "{} failed: {}", count_of(runs.calls(), "call"), status.message());
-  purge([&](const Run& run) { return run.communicator == &communicator; });
-  runs.each_call([&](CollectiveRun& run) {
-    landings_.release_of(run);
-    finish_run(run, status);
-  });
-  while (!runs.messages().empty()) {
-    MessageRun& message = *runs.messages().back();
-    landings_.release_of(message);
-    finish_run(message, status);
   }
-  communicator.matching().clear();
+  scheduler_.end_all(communicator, status);
   wake();
-}
-
-/// Ends this call only, as no other rank waits for it.
-void Executor::end_call(CollectiveRun& run, const Status& status) {
-  purge([&](const Run& other) { return &other == &run; });
-  landings_.release_of(run);
-  finish_run(run, status);
-}
-
-/// Removes the waiting steps of runs that are about to end, so that they do not start any more.
-void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
-  const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
-  ready_.remove_if(is_theirs);
-  boards_.remove_if(belongs);
-  outgoing_.remove_if(belongs);
-  incoming_.remove_if(belongs);
 }
 
 void Executor::after_handlers() {
@@ -173,9 +127,9 @@ void Executor::after_handlers() {
   while (const auto failure = failures_.next()) end_calls(*failure->communicator, failure->status);
   if (state_ == State::Running) {
     for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
+    statements_.send_answers();
   }
   discards_.clear();
-  send_answers();
 }
 
 void Executor::fail_after_throw() {

@@ -1,129 +1,18 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <system_error>
+#include <array>
 
-#include "kernels/backend.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
-#include "runtime/observe/log.hpp"
-#include "runtime/values/count_of.hpp"
-#include "runtime/values/thread.hpp"
 
+// Someone makes progress during a wait: the thread that waits, or the progress thread for all of them.
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
-constexpr std::size_t least_offer = 1 << 20;            // descriptors that any peer may let wait here
-
-std::size_t most_descriptors(const ExecutorOptions& options) {
-  return std::max(least_offer, std::size_t{64} * (options.max_runs + options.max_messages));
-}
+constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
+constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
+constexpr std::chrono::milliseconds virtual_look{1};    // between looks at a virtual clock
 
 }  // namespace
-
-Executor::Lock::Lock(const Executor& executor) : executor_(executor), lock_(executor.mutex_, std::try_to_lock) {
-  if (!lock_.owns_lock()) lock();
-}
-
-void Executor::Lock::lock() {
-  executor_.contenders_.fetch_add(1, std::memory_order_relaxed);
-  lock_.lock();
-  executor_.contenders_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-/// Lets threads that wait for the lock go first. A polling thread calls this between two rounds, else it would starve
-/// them.
-void Executor::give_way() const {
-  while (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
-}
-
-Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options)
-    : transport_(std::move(transport)),
-      rank_(rank),
-      size_(size),
-      options_(options),
-      kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
-      links_(size, options.credit_bytes),
-      operations_(links_, *this),
-      memory_(options.memory),
-      stages_(memory_),
-      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, memory_,
-                discards_),
-      device_(options_, memory_),
-      record_(options.time),
-      tick_scale_(options.time),
-      tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
-      failures_(rank, deferred_),
-      deadlines_(options_, rank, size, *transport_, communicators_, failures_),
-      computing_({options_, kernels_, memory_, device_, record_, failures_, *this}),
-      boards_({options_, kernels_, alarms_, record_, failures_, stages_, computing_, *this}, size),
-      outgoing_({options_, *transport_, links_, operations_, stages_, computing_, device_, record_, tracer_.get(),
-                 failures_, *this}),
-      incoming_({options_, rank, kernels_, *transport_, links_, operations_, memory_, landings_, discards_, stages_,
-                 computing_, device_, record_, failures_, *this}) {
-  if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
-  for (int fd : {transport_->event_fd(), computing_.event_fds()[0], alarms_.doorbell().event_fd()}) alarms_.watch(fd);
-}
-
-Executor::~Executor() {
-  static_cast<void>(close(std::chrono::milliseconds(0)));
-  release(false);
-  if (keeps_memory_) leave_memory();
-}
-
-Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
-  {
-    Lock lock(*this);  // the watch may already call
-    if (state_ != State::Running) return verdict_;
-    if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
-    log_debug(Subsystem::Transport, "{} for {}, eager messages of {} bytes at most", transport_->name(),
-              count_of(size_, "rank"), outgoing_.fragment_bytes());
-  }
-  if (!options_.progress_thread) return {};
-  try {
-    thread_ = start_thread([this] { progress_loop(); });
-  } catch (const std::system_error& error) {
-    return {Code::Internal, fmt::format("the thread that makes progress can't be started: {}", error.what())};
-  }
-  return {};
-}
-
-Status Executor::close(std::chrono::milliseconds deadline) {
-  {
-    Lock lock(*this);
-    if (state_ == State::Closed) return {};
-    if (state_ == State::Running) {
-      state_ = State::Closing;
-      incoming_.abandon();
-    }
-  }
-  alarms_.wake_next_sleeper();
-  if (thread_.joinable()) {
-    thread_.join();
-    finish_log_lines();
-  }
-  Lock lock(*this);
-  if (state_ != State::Closing) return verdict_;
-  const auto pause = [&] {
-    lock.unlock();
-    std::this_thread::sleep_for(closing_pause);
-    lock.lock();
-    return state_ == State::Closing;
-  };
-  const auto longest = was_left_waiting_ ? std::min(deadline, close_grace) : deadline;
-  const Status closed = transport_->close(longest, pause, ending_);
-  if (state_ == State::Failed) return verdict_;
-  state_ = State::Closed;
-  keeps_memory_ = ending_ == Ending::Leave && operations_.in_use() > 0;
-  log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
-  return closed;
-}
-
-std::string Executor::flight_record() const {
-  Lock lock(*this);
-  return record_.text();
-}
 
 /// Something has moved on a board, for which nobody has looked at the transport. Must it be looked at now? Else
 /// messages would wait as long as a program makes nothing but calls on the board.
@@ -133,10 +22,10 @@ bool Executor::is_neglected() {
 }
 
 bool Executor::progress_locked() {
-  const bool computed = computing_.is_busy() && computing_.end_works();
+  const bool computed = scheduler_.computing().is_busy() && scheduler_.computing().end_works();
   if (computed) wake();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
-  bool moved = !boards_.empty() && boards_.advance();
+  bool moved = !scheduler_.boards().empty() && scheduler_.boards().advance();
   if (!moved || is_neglected()) {
     bool arrived = true;
     failures_.serve(nullptr, [&] { arrived = transport_->progress(); });
@@ -145,7 +34,7 @@ bool Executor::progress_locked() {
   moved = moved || computed;
   if (moved || links_.needs_pump() || failures_.are_waiting()) {
     after_handlers();
-    settle();
+    scheduler_.settle();
     if (failures_.has_thrown()) after_handlers();
     if (deadlines_.note_movement()) check_time();  // a deadline may pass while other calls keep moving
   }
@@ -154,7 +43,7 @@ bool Executor::progress_locked() {
 }
 
 void Executor::check_time() {
-  if (deadlines_.look([this](MessageRun& run, const Status& status) { finish_run(run, status); })) after_handlers();
+  if (deadlines_.look([this](MessageRun& run, const Status& status) { scheduler_.end(run, status); })) after_handlers();
 }
 
 bool Executor::progress() {
@@ -162,11 +51,11 @@ bool Executor::progress() {
   {
     Lock lock(*this);
     moved = progress_locked();
-    computing = computing_.is_busy();
+    computing = scheduler_.computing().is_busy();
     if (!moved) check_time();
     if (deadlines_.has_runs()) absence_.make_progress(options_.time.ticks_now());
   }
-  if (computing && computing_.advance()) {
+  if (computing && scheduler_.computing().advance()) {
     Lock lock(*this);
     moved = true;
     progress_locked();
@@ -183,7 +72,7 @@ std::optional<Finished> Executor::next_finished() {
 bool Executor::arm() {
   Lock lock(*this);
   if (!alarms_.may_begin_sleep() || !deferred_.is_empty()) return false;
-  if (!options_.progress_thread && !computing_.may_sleep()) return false;
+  if (!options_.progress_thread && !scheduler_.computing().may_sleep()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
     alarms_.set_timer(deadlines_.next(), options_.time.coarse_now());
@@ -201,10 +90,155 @@ void Executor::wake() {
 /// Asks the transport and the compute for an event. Returns false if there is something to do before an event comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
-  if (!computing_.may_sleep()) return false;
-  if (!boards_.may_sleep()) return false;
+  if (!scheduler_.computing().may_sleep()) return false;
+  if (!scheduler_.boards().may_sleep()) return false;
   return !links_.needs_pump() && !failures_.are_waiting() && options_.time.coarse_now() < deadlines_.next() &&
          transport_->arm();
+}
+
+bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  if (!tracer_ && is_over(done)) return true;
+  std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once something must be waited for
+  bool looked_in_vain = false;  // by this thread, so not where the progress thread looks
+  const auto ended = [&] {
+    const bool over = done();
+    if (begin == 0 && !over) begin = options_.time.ticks_now();
+    if (!over && !looked_in_vain && !options_.progress_thread) {
+      looked_in_vain = true;
+      absence_.begin_wait(begin);
+    }
+    if (begin != 0 && over) count_wait(begin, looked_in_vain);
+    return over;
+  };
+  if (wait_for(ended, until)) return true;
+  Lock lock(*this);
+  record_.tick();
+  count_wait(begin, looked_in_vain);
+  return false;
+}
+
+/// Counts the time up to the last event, which is what was waited for.
+void Executor::count_wait(std::uint64_t begin, bool looked_in_vain) {
+  const std::uint64_t waited = ticks_between(begin, record_.ticks());
+  waited_ += waited;
+  if (looked_in_vain) overlappable_ += absence_.end_wait(record_.ticks(), waited);
+  if (tracer_) tracer_->waited(begin);
+}
+
+/// Has already happened what a thread is about to wait for?
+bool Executor::is_over(const std::function<bool()>& done) {
+  bool over = false;
+  {
+    Lock lock(*this);
+    over = done();
+  }
+  flush_deferred();
+  return over;
+}
+
+/// Waits while the progress thread makes the progress.
+template <class Done>
+bool Executor::wait_beside_thread(const Done& done, Clock::time_point until) {
+  Lock lock(*this);
+  if (options_.time.is_real()) return ended_.wait_until(lock.native(), until, done);
+  while (!done()) {
+    if (options_.time.now() >= until) return false;
+    ended_.wait_for(lock.native(), virtual_look);
+  }
+  return true;
+}
+
+template <class Done>
+bool Executor::wait_for(const Done& done, Clock::time_point until) {
+  if (options_.progress_thread) return wait_beside_thread(done, until);
+  const int rounds_under_lock = options_.spin > Clock::duration::zero() ? 16 : 2;  // others want the processor
+  Clock::time_point idle_since{};
+  for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
+    give_way();
+    bool ended = false, computing = false;
+    {
+      Lock lock(*this);
+      for (int round = 0; round < rounds_under_lock && !computing && !(ended = done()); ++round) {
+        if (progress_locked()) idle_rounds = 0;
+        computing = scheduler_.computing().is_busy();
+      }
+    }
+    flush_deferred();
+    if (ended) return true;
+    if (computing && scheduler_.computing().advance()) idle_rounds = 0;
+    const auto now = options_.time.now();
+    if (now >= until) return ended_by_now(done);
+    if (idle_rounds == 0) {
+      idle_since = now;
+    } else {
+      idle(now - idle_since, until - now);
+    }
+  }
+}
+
+/// Takes a last look before a wait ends without success. The thread may have carried out a work, and a program may only
+/// ever make short waits.
+template <class Done>
+bool Executor::ended_by_now(const Done& done) {
+  bool ended = false;
+  {
+    Lock lock(*this);
+    if (scheduler_.computing().is_busy()) progress_locked();
+    check_time();
+    ended = done();
+  }
+  flush_deferred();
+  return ended;
+}
+
+/// Passes the time between two rounds in which nothing moved. A thread first spins, then yields, then sleeps.
+void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
+  if (idle_for < options_.spin) return;
+  if (idle_for < options_.spin + yielding) return std::this_thread::yield();
+  {
+    Lock lock(*this);
+    check_time();
+  }
+  flush_deferred();
+  sleep_on_events(std::min<Clock::duration>(longest, longest_sleep));
+}
+
+void Executor::sleep_on_events(Clock::duration longest) {
+  Alarms::Sleeper sleeper(alarms_);
+  bool armed = false;
+  int transport_fd = -1;
+  {
+    Lock lock(*this);
+    // A job that has failed waits for release(), and for works that use the callers' memory.
+    armed = state_ == State::Running ? may_sleep() : scheduler_.computing().may_sleep();
+    transport_fd = transport_->event_fd();
+  }
+  const auto [host_fd, device_fd] = scheduler_.computing().event_fds();
+  const std::array fds = {transport_fd, host_fd, device_fd};
+  armed ? sleeper.sleep(fds, longest) : std::this_thread::yield();
+}
+
+/// After a failure the loop goes on until no step computes any more, because such steps use the callers' buffers.
+/// Another thread may begin one until the state changes, so both are looked at under one lock.
+void Executor::progress_loop() {
+  Clock::time_point idle_since = options_.time.now();
+  for (bool goes_on = true; goes_on;) {
+    give_way();
+    bool moved = false, computing = false;
+    {
+      Lock lock(*this);
+      moved = progress_locked();
+      computing = scheduler_.computing().is_busy();
+      goes_on = state_ == State::Running || computing;
+    }
+    flush_deferred();
+    if (computing && scheduler_.computing().advance()) moved = true;
+    if (moved) {
+      idle_since = options_.time.now();
+    } else if (goes_on) {
+      idle(options_.time.now() - idle_since, Clock::duration::max());
+    }
+  }
 }
 
 }  // namespace lacuna::runtime
