@@ -126,10 +126,11 @@ bool Boards::meet(CollectiveRun& run) {
   BoardTurns& turns = *run.communicator->board();
   const std::uint64_t turn = run.first_turn;
   const RowReduction& step = *run.only_step;
+  FlightRecord& record = engine_.record;
   const int looks = engine_.options.spin > Clock::duration::zero() ? most_looks : 1;  // others want the processor
   bool have_come = turns.are_all_written(turn);
   for (int look = 1; !have_come && look < looks; ++look) {
-    engine_.record.tick();
+    record.tick();
     have_come = turns.are_all_written(turn);
   }
   const bool meets = have_come && agrees(run, turn, step.from.bytes());
