@@ -28,10 +28,10 @@ class OverlappableTime : public testing::Test {
   }
   double seconds() const { return rank_.executor.job_counters().overlappable_seconds; }
 
-  HandClock clock_{1ms};
+  HandClock clock_{100ms};
   Floats data_ = Floats(10);
   LoneRank rank_{2, timed_by(clock_)};
-  static constexpr double looks = 1;  // what looks at the clock may take, in seconds
+  static constexpr double looks = 10;  // what looks at the clock may take, in seconds
 };
 
 TEST_F(OverlappableTime, IsThatOfTheComputationBeforeTheWait) {
