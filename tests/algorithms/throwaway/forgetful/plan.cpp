@@ -39,7 +39,8 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   PartPlan part{.data = {0, request.call.count}};
   part.structure.parameters = LeftOut{.rounds = rounds};
   if (asked.remembers && !sparse) part.structure.frame = &feedback_frame;
-  if (rounds > 0) part.arguments = Replacement{.rule = ReplacementRule::Factor, .factor = asked.weight};
+  const double terms = request.call.reduction == Reduction::Avg ? request.hosts.size() : 1;
+  if (rounds > 0) part.arguments = Replacement{.rule = ReplacementRule::Factor, .factor = asked.weight / terms};
   part.outcome = rounds > 0 || sparse;
   part.lossy = sparse;
   plan.reports = rounds > 0 || sparse;
