@@ -7,8 +7,8 @@
 namespace lacuna {
 namespace {
 
-/// Drops what is not finite of a residual to which these entries have been added. If that is so although the largest of
-/// them are finite, because a sum is too large, the first one of these becomes what was dropped.
+/// Drops what is not finite from a residual to which these entries have been added. A sum may be too large although the
+/// largest entries are finite. Then the first of the largest becomes what was dropped, so that this call tells it.
 void drop_not_finite(const KernelCall& call, const NotFiniteRooms& rooms, const kernels::EntriesView& added,
                      const kernels::Target& residual, const sparse::List& largest) {
   const kernels::Source all{residual.dtype, residual.data - added.base * size_of(residual.dtype), residual.count};
